@@ -1,0 +1,134 @@
+//! Typed errors: small enums that say what to do.
+
+use core::fmt;
+
+/// Why bytes are not a blob this crate can run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum BlobError {
+    /// The first bytes are not those of a blob: flash the model, or look at another address.
+    NotABlob,
+    /// The blob was written for another format version: repack it with the matching `model-gen`.
+    Version {
+        /// Version in the header.
+        found: u16,
+    },
+    /// The bytes end before the blob does: copy all of it.
+    Truncated {
+        /// Bytes the blob has by its header.
+        need: usize,
+        /// Bytes given.
+        found: usize,
+    },
+    /// The blob does not start on a multiple of 16 bytes: use `include_blob!` or align its section.
+    Misaligned,
+    /// A checksum differs: the bytes were damaged, copy the blob again.
+    Checksum {
+        /// Section kind, or 0 for the header and the section table.
+        section: u32,
+    },
+    /// A section that every model needs is missing: repack the model.
+    MissingSection {
+        /// Section kind.
+        section: u32,
+    },
+    /// A section's contents contradict themselves: repack the model.
+    Malformed {
+        /// Section kind.
+        section: u32,
+        /// Index of the record within the section.
+        index: u32,
+    },
+    /// The blob uses something this build has no code for (an engine feature that is off, a weight layout, a kind
+    /// of layer): build with that feature, or repack.
+    Unsupported {
+        /// Section kind.
+        section: u32,
+        /// Index of the record within the section.
+        index: u32,
+    },
+}
+
+/// Why a phrase could not be translated, or a translator not be made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Error {
+    /// The blob can't be run.
+    Blob(BlobError),
+    /// The arena is too small or misaligned: size it with `arena_len`.
+    Arena {
+        /// Bytes needed.
+        need: usize,
+        /// Bytes given.
+        found: usize,
+    },
+    /// The limits ask for zero tokens or for more positions than the model has.
+    Limits,
+    /// The phrase has more bytes, once normalized, than `Limits::text_bytes`: shorten or split it.
+    TextTooLong {
+        /// The limit in bytes.
+        limit: usize,
+    },
+    /// The phrase has more tokens than `Limits::source_tokens`: shorten or split it.
+    TooManyTokens {
+        /// The limit in tokens, end of sentence included.
+        limit: usize,
+    },
+    /// The output string is full: give it more room.
+    OutputFull,
+    /// An id is not in the vocabulary.
+    InvalidId {
+        /// The id.
+        id: u16,
+    },
+    /// `step` was called before `encode`, or past the last position of the caches.
+    OutOfSteps,
+}
+
+impl From<BlobError> for Error {
+    fn from(error: BlobError) -> Self {
+        Error::Blob(error)
+    }
+}
+
+impl fmt::Display for BlobError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            BlobError::NotABlob => write!(f, "not a latimer blob (wrong magic)"),
+            BlobError::Version { found } => {
+                write!(f, "blob format version {found}, this build reads {}: repack the model", crate::blob::VERSION)
+            }
+            BlobError::Truncated { need, found } => write!(f, "blob cut short: {found} of {need} bytes"),
+            BlobError::Misaligned => write!(f, "blob not at a multiple of 16 bytes: use include_blob!"),
+            BlobError::Checksum { section: 0 } => write!(f, "damaged blob: header checksum differs"),
+            BlobError::Checksum { section } => write!(f, "damaged blob: checksum of section {section} differs"),
+            BlobError::MissingSection { section } => write!(f, "blob lacks section {section}: repack the model"),
+            BlobError::Malformed { section, index } => {
+                write!(f, "blob section {section}, record {index} contradicts itself: repack the model")
+            }
+            BlobError::Unsupported { section, index } => {
+                write!(f, "blob section {section}, record {index} needs a feature this build lacks")
+            }
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Error::Blob(error) => error.fmt(f),
+            Error::Arena { need, found } => {
+                write!(f, "arena of {found} bytes, {need} needed (16-byte aligned): size it with arena_len")
+            }
+            Error::Limits => write!(f, "limits must be at least 1 and at most the model's positions"),
+            Error::TextTooLong { limit } => write!(f, "phrase longer than {limit} bytes: shorten or split it"),
+            Error::TooManyTokens { limit } => write!(f, "phrase longer than {limit} tokens: shorten or split it"),
+            Error::OutputFull => write!(f, "output string full: give it more room"),
+            Error::InvalidId { id } => write!(f, "id {id} is not in the vocabulary"),
+            Error::OutOfSteps => write!(f, "no step left: encode a phrase first, or raise Limits::target_tokens"),
+        }
+    }
+}
+
+impl core::error::Error for BlobError {}
+impl core::error::Error for Error {}
