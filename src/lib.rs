@@ -9,5 +9,6 @@ extern crate std;
 
 pub mod blob;
 pub mod error;
+pub mod num;
 
 pub use error::{BlobError, Error};
