@@ -70,7 +70,13 @@ pub(crate) trait Engine: Copy {
     fn embed(self, table: &Tensor, steps: &Tensor, id: u16, position: u16, out: &mut [Self::Hidden]);
 
     /// A hidden state as the input of `linear`; `frac` are the hidden state's fraction bits.
-    fn input_of_hidden(self, linear: &Tensor, hidden: &[Self::Hidden], frac: i8, out: &mut [Self::Input]) -> Self::Scale;
+    fn input_of_hidden(
+        self,
+        linear: &Tensor,
+        hidden: &[Self::Hidden],
+        frac: i8,
+        out: &mut [Self::Input],
+    ) -> Self::Scale;
 
     /// The output of a linear with fraction bits `frac` as the input of `linear`.
     fn input_of_wide(self, linear: &Tensor, wide: &[Self::Wide], frac: i8, out: &mut [Self::Input]) -> Self::Scale;

@@ -34,8 +34,7 @@ impl<'a> Tensors<'a> {
     /// Checks the table against the spec.
     pub fn parse(spec: &Spec<'a>, engine: EngineKind, table: &'a [u8], weights: &'a [u8]) -> Result<Self, BlobError> {
         let count = spec.header().tensor_count;
-        let in_blocks =
-            spec.encoder_blocks() * ENCODER_ROLES.len() + spec.decoder_blocks() * DECODER_ROLES.len();
+        let in_blocks = spec.encoder_blocks() * ENCODER_ROLES.len() + spec.decoder_blocks() * DECODER_ROLES.len();
         let globals = (count as usize).checked_sub(in_blocks).ok_or(malformed(0))?;
         if (count as usize).checked_mul(TensorEntry::SIZE) != Some(table.len()) {
             return Err(malformed(0));
@@ -61,8 +60,7 @@ impl<'a> Tensors<'a> {
         if index == h.positions {
             return self.check_tensor(spec, engine, index, Role::Positions, NO_BLOCK, None, 0);
         }
-        let (source, target, output) =
-            (index == h.source_embedding, index == h.target_embedding, index == h.output);
+        let (source, target, output) = (index == h.source_embedding, index == h.target_embedding, index == h.output);
         if !(source || target || output) || (source && h.source_vocab != h.target_vocab && (target || output)) {
             return Err(malformed(index));
         }

@@ -12,6 +12,8 @@ pub mod layout;
 pub(crate) mod record;
 pub mod spec;
 pub mod tensor;
+pub mod tokenizer;
+pub mod vocab;
 
 pub use container::{CRC32, Parts, emit, emit_len};
 pub use layout::{SectionKind, VERSION};
@@ -23,6 +25,7 @@ pub(crate) use check::Tensors;
 
 use crate::engine::EngineKind;
 use crate::error::BlobError;
+use crate::text::Tokenizer;
 use container::Container;
 
 /// A checked blob.
@@ -32,6 +35,7 @@ pub struct Blob<'a> {
     engine: EngineKind,
     spec: Spec<'a>,
     tensors: Tensors<'a>,
+    tokenizer: Tokenizer<'a>,
 }
 
 impl<'a> Blob<'a> {
@@ -48,7 +52,21 @@ impl<'a> Blob<'a> {
         let table = container.required(SectionKind::Tensors)?;
         let weights = container.required(SectionKind::Weights)?;
         let tensors = Tensors::parse(&spec, engine, table, weights)?;
-        Ok(Blob { container, engine, spec, tensors })
+        let tokenizer = Tokenizer::parse(
+            container.required(SectionKind::Tokenizer)?,
+            container.required(SectionKind::SourceVocab)?,
+            container.section(SectionKind::TargetVocab),
+        )?;
+        let (source, target) = (tokenizer.source().id_count(), tokenizer.target().id_count());
+        if source > spec.header().source_vocab as usize || target > spec.header().target_vocab as usize {
+            return Err(BlobError::Malformed { section: SectionKind::SourceVocab as u32, index: 0 });
+        }
+        Ok(Blob { container, engine, spec, tensors, tokenizer })
+    }
+
+    /// Text to ids and back.
+    pub const fn tokenizer(&self) -> &Tokenizer<'a> {
+        &self.tokenizer
     }
 
     /// The engine the blob was packed for.

@@ -9,6 +9,7 @@ pub mod half_float;
 pub mod rsqrt;
 pub mod scale;
 pub mod sine;
+pub mod soft_float;
 
 pub use exp2::exp2_neg;
 pub use rsqrt::{Rsqrt, rsqrt};

@@ -5,14 +5,7 @@ use crate::num::half_float::widen;
 use half::f16;
 
 /// `query` becomes the context.
-pub(super) fn attend(
-    math: Math,
-    query: &mut [f32],
-    keys: &[f16],
-    values: &[f16],
-    heads: usize,
-    scores: &mut [f32],
-) {
+pub(super) fn attend(math: Math, query: &mut [f32], keys: &[f16], values: &[f16], heads: usize, scores: &mut [f32]) {
     let d_model = query.len().max(1);
     let head_dim = (d_model / heads.max(1)).max(1);
     let scale = math.inverse_sqrt(head_dim as f32);

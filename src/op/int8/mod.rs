@@ -71,15 +71,7 @@ impl Engine for Int8 {
         feed_forward::activate(wide, frac, block.activation());
     }
 
-    fn add_norm(
-        self,
-        norm: &Tensor,
-        spec: &SpecHeader,
-        hidden: &mut [i16],
-        frac: i8,
-        wide: &mut [i32],
-        wide_frac: i8,
-    ) {
+    fn add_norm(self, norm: &Tensor, spec: &SpecHeader, hidden: &mut [i16], frac: i8, wide: &mut [i32], wide_frac: i8) {
         layer_norm::add_norm(norm, spec.norm_eps_q32, hidden, frac, wide, wide_frac);
     }
 
