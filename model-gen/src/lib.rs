@@ -1,1 +1,3 @@
-//! Host side of latimer.
+//! Host side of latimer: imports, quantizes, checks and packs checkpoints.
+
+pub mod import;

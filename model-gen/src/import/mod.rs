@@ -1,0 +1,4 @@
+//! Readers of checkpoints.
+
+pub mod spm;
+pub mod tokenizer;
