@@ -55,6 +55,7 @@ pub mod num;
 pub mod observe;
 mod op;
 mod search;
+pub mod self_test;
 pub mod text;
 mod translate;
 
@@ -64,6 +65,7 @@ pub use engine::EngineKind;
 pub use error::{BlobError, Error};
 pub use model::{Model, Translator};
 pub use observe::{LogitsCrc, Observer};
+pub use self_test::SelfTestError;
 pub use translate::Stats;
 
 /// Includes a blob's bytes at the alignment that reading in place needs.
