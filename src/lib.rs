@@ -9,5 +9,7 @@ extern crate std;
 
 pub mod blob;
 pub mod error;
+#[cfg(feature = "json")]
+pub mod report;
 
 pub use error::{BlobError, Error};
