@@ -223,8 +223,16 @@ pub enum Role {
 }
 
 /// Tensors of an encoder block, in the order of the table.
-pub const ENCODER_ROLES: [Role; 8] =
-    [Role::SelfQ, Role::SelfK, Role::SelfV, Role::SelfOut, Role::SelfNorm, Role::Fc1, Role::Fc2, Role::FinalNorm];
+pub const ENCODER_ROLES: [Role; 8] = [
+    Role::SelfQ,
+    Role::SelfK,
+    Role::SelfV,
+    Role::SelfOut,
+    Role::SelfNorm,
+    Role::Fc1,
+    Role::Fc2,
+    Role::FinalNorm,
+];
 
 /// Tensors of a decoder block, in the order of the table.
 pub const DECODER_ROLES: [Role; 13] = [
