@@ -54,6 +54,8 @@ mod model;
 pub mod num;
 pub mod observe;
 mod op;
+#[cfg(feature = "json")]
+pub mod report;
 mod search;
 pub mod self_test;
 pub mod text;

@@ -1,1 +1,63 @@
-fn main() {}
+//! `cargo xtask`: the project's one entry.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use xtask::{board, demo, elf_check, machines::Engine, suite};
+
+#[derive(Parser)]
+#[command(name = "cargo xtask", about = "Builds, boots, shows and tests latimer")]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Boot the Cortex-M4 firmware with the shipped model and translate a few phrases.
+    Demo,
+    /// Check formatting, lints, docs, tests, and the firmware on every emulated board.
+    Test,
+    /// Install what is missing, then test.
+    Ci,
+    /// Build the firmware of a board, boot it and translate TEXT, or what comes from standard input.
+    Board(board::Args),
+    /// Fail if a linked firmware holds float code; without files, check the int8 firmware of every board.
+    ElfCheck {
+        /// Linked firmware.
+        elf: Vec<PathBuf>,
+    },
+    /// Build the firmware of a board and print where it lies.
+    Build {
+        /// The board, as `cargo xtask board` lists them.
+        name: String,
+        /// The blob to link; the shipped model by default.
+        #[arg(long)]
+        blob: Option<PathBuf>,
+        /// The engine to build.
+        #[arg(long, default_value = "int8")]
+        engine: Engine,
+    },
+}
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> anyhow::Result<()> {
+    match Cli::parse().command {
+        Command::Demo => demo::run(),
+        Command::Test => suite::test(),
+        Command::Ci => suite::ci(),
+        Command::Board(args) => board::run(&args),
+        Command::ElfCheck { elf } => elf_check::run(&elf),
+        Command::Build { name, blob, engine } => board::build(&name, blob, engine),
+    }
+}

@@ -1,0 +1,145 @@
+//! How answers are written: one line each, in plain text or in JSON.
+
+use core::fmt::{self, Display, Write as _};
+
+use heapless::String;
+use latimer::report::{ErrorReport, write_json};
+use serde::Serialize;
+
+use crate::Port;
+
+/// Room for a report in JSON: the text of a full line with every byte escaped, ids and translation.
+pub(crate) const JSON_BYTES: usize = 10 * 1024;
+
+/// What `:stats` answers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Measures {
+    /// Bytes of the arena.
+    pub arena: usize,
+    /// Bytes of it ever used.
+    pub arena_high_water: usize,
+    /// Bytes of the stack.
+    pub stack: usize,
+    /// Bytes of it ever used.
+    pub stack_high_water: usize,
+    /// Guest instructions spent on the last phrase.
+    pub instructions: u64,
+    /// Tokens of the last phrase, end of sentence included.
+    pub source_tokens: usize,
+    /// Tokens of its translation.
+    pub target_tokens: usize,
+}
+
+impl Display for Measures {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "arena {} of {} bytes, ", self.arena_high_water, self.arena)?;
+        write!(f, "stack {} of {} bytes, ", self.stack_high_water, self.stack)?;
+        let Self { instructions, source_tokens, target_tokens, .. } = self;
+        write!(f, "last phrase {instructions} instructions for {source_tokens} + {target_tokens} tokens")
+    }
+}
+
+/// What `:info` answers.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) struct About<'a> {
+    pub board: &'a str,
+    pub version: &'a str,
+    pub model: &'a str,
+    pub licence: &'a str,
+    pub blob: usize,
+}
+
+impl Display for About<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { board, version, model, licence, blob } = self;
+        write!(f, "latimer {version} on {board}: {model} ({licence}), {blob} bytes")
+    }
+}
+
+/// What `:selftest` answers when all is well.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) struct Passed {
+    pub selftest: usize,
+}
+
+impl Display for Passed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "self-test passed: {} vectors", self.selftest)
+    }
+}
+
+/// What `:json`, `:max` and their like answer in JSON.
+#[derive(Serialize)]
+pub(crate) struct Note<'a> {
+    pub note: &'a str,
+}
+
+/// The way answers go out.
+pub(crate) struct Answers<'a, P> {
+    pub port: &'a mut P,
+    pub json: bool,
+    pub buffer: &'a mut [u8; JSON_BYTES],
+}
+
+impl<P: Port> Answers<'_, P> {
+    /// `value` in the format that is on: its own words, or JSON.
+    pub fn both(&mut self, value: &(impl Display + Serialize)) -> Result<(), P::Error> {
+        if self.json { self.json(value) } else { self.text(value) }
+    }
+
+    /// A line of words.
+    pub fn text(&mut self, words: impl Display) -> Result<(), P::Error> {
+        // Formatting fails only where the port does, and the flush below tells that.
+        let _ = write!(OneLine(self.port), "{words}");
+        self.end()
+    }
+
+    /// A line of JSON.
+    pub fn json(&mut self, value: &impl Serialize) -> Result<(), P::Error> {
+        match write_json(value, self.buffer) {
+            Ok(len) => self.port.write_all(self.buffer.get(..len).unwrap_or_default())?,
+            Err(error) => return self.error(error),
+        }
+        self.end()
+    }
+
+    /// A line that tells of `text` in the format that is on.
+    pub fn note(&mut self, note: &str) -> Result<(), P::Error> {
+        if self.json { self.json(&Note { note }) } else { self.text(note) }
+    }
+
+    /// A line that tells of an error in the format that is on.
+    pub fn error(&mut self, error: impl Display) -> Result<(), P::Error> {
+        if !self.json {
+            return self.text(format_args!("error: {error}"));
+        }
+        let mut words = String::<160>::new();
+        // Words that do not fit are cut; every message of this firmware fits.
+        let _ = write!(words, "{error}");
+        // Cannot fail: the buffer holds any such report.
+        let len = ErrorReport { error: &words }.write(self.buffer).unwrap_or(0);
+        self.port.write_all(self.buffer.get(..len).unwrap_or_default())?;
+        self.end()
+    }
+
+    fn end(&mut self) -> Result<(), P::Error> {
+        self.port.write_all(b"\r\n")?;
+        self.port.flush()
+    }
+}
+
+/// Writes text with control characters as blanks, so that an answer stays one line whatever it holds.
+struct OneLine<'a, P>(&'a mut P);
+
+impl<P: Port> fmt::Write for OneLine<'_, P> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let mut first = true;
+        for part in text.split(char::is_control) {
+            if !core::mem::take(&mut first) {
+                self.0.write_all(b" ").map_err(|_| fmt::Error)?;
+            }
+            self.0.write_all(part.as_bytes()).map_err(|_| fmt::Error)?;
+        }
+        Ok(())
+    }
+}

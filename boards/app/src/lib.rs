@@ -1,0 +1,27 @@
+//! The firmware of every board: reads phrases line by line over a serial line and answers each with one line.
+//!
+//! A board brings a [`Port`] (its UART, an instruction counter, its stack and a way out), a blob and an arena, and
+//! calls [`run`]. Nothing here knows a board; everything here runs on the host against a mock port.
+#![cfg_attr(not(test), no_std)]
+
+mod answer;
+mod fail;
+mod line;
+mod log;
+mod port;
+mod register;
+mod request;
+mod session;
+mod stack;
+pub mod standin;
+
+pub use answer::Measures;
+pub use fail::fail;
+pub use latimer::Error;
+pub use line::{LINE_BYTES, Line, LineReader};
+pub use port::Port;
+pub use register::Register;
+pub use request::{Refusal, Request};
+pub use session::{Buffers, LIMITS, run, session};
+pub use stack::{Stack, StackUse};
+pub use standin as engine;

@@ -1,0 +1,149 @@
+//! The main loop: a line in, a line out.
+
+use heapless::String;
+use latimer::report::Report;
+
+use crate::Port;
+use crate::answer::{About, Answers, JSON_BYTES, Measures, Passed};
+use crate::engine::{Limits, LogitsCrc, Model, Translator};
+use crate::line::{Line, LineReader};
+use crate::log::{debug, info};
+use crate::request::{HELP, Refusal, Request};
+
+/// The limits every board's arena is sized for.
+pub const LIMITS: Limits = Limits::DEFAULT;
+
+/// Room for a translation: more than `LIMITS.target_tokens` pieces of ordinary length.
+const TARGET_BYTES: usize = 1024;
+
+/// Memory of a session, kept off the stack so that `:stats` tells what the engine needs.
+#[derive(Debug)]
+pub struct Buffers {
+    line: LineReader,
+    target: String<TARGET_BYTES>,
+    json: [u8; JSON_BYTES],
+}
+
+impl Buffers {
+    /// Empty buffers.
+    #[allow(clippy::new_without_default, reason = "made in statics only")]
+    pub const fn new() -> Self {
+        Self { line: LineReader::new(), target: String::new(), json: [0; JSON_BYTES] }
+    }
+}
+
+/// Answers lines until `:exit` and ends the program: 0 when asked to, 1 when the line broke or the blob is no good.
+pub fn run<P: Port>(port: &mut P, blob: &[u8], arena: &mut [u8], buffers: &mut Buffers) -> ! {
+    let code = match session(port, blob, arena, buffers) {
+        Ok(true) => 0,
+        Ok(false) | Err(_) => 1,
+    };
+    P::exit(code)
+}
+
+/// Answers lines until `:exit` or the end of input; false if the blob can't be run.
+pub fn session<P: Port>(port: &mut P, blob: &[u8], arena: &mut [u8], buffers: &mut Buffers) -> Result<bool, P::Error> {
+    let Buffers { line, target, json } = buffers;
+    let mut answers = Answers { port, json: false, buffer: json };
+    let arena_bytes = arena.len();
+    let model = match Model::from_bytes(blob) {
+        Ok(model) => model,
+        Err(error) => return answers.error(error).map(|()| false),
+    };
+    let mut translator = match model.translator(arena, LIMITS) {
+        Ok(translator) => translator,
+        Err(error) => return answers.error(error).map(|()| false),
+    };
+    let about = About {
+        board: P::NAME,
+        version: env!("CARGO_PKG_VERSION"),
+        model: model.meta("name").unwrap_or("unnamed"),
+        licence: model.meta("licence").unwrap_or("licence unknown"),
+        blob: blob.len(),
+    };
+    info!("{} bytes of blob, {} of arena", blob.len(), arena_bytes);
+    answers.text(format_args!("{about}; :help lists the commands"))?;
+
+    let mut measures = Measures { arena: arena_bytes, ..Measures::default() };
+    loop {
+        let mut byte = [0];
+        if answers.port.read(&mut byte)? == 0 {
+            return Ok(true);
+        }
+        if !line.push(byte[0]) {
+            continue;
+        }
+        let request = match line.line() {
+            Line::Text(text) => Request::parse(text),
+            Line::TooLong => Err(Refusal::LineTooLong),
+            Line::NotUtf8 => Err(Refusal::NotUtf8),
+        };
+        match request {
+            Ok(Request::Phrase(phrase)) => answer_phrase(&mut answers, &mut translator, phrase, target, &mut measures)?,
+            Ok(Request::Json) => {
+                answers.json = true;
+                answers.note("json")?;
+            }
+            Ok(Request::Text) => {
+                answers.json = false;
+                answers.note("text")?;
+            }
+            Ok(Request::Stats) => {
+                let stack = answers.port.stack();
+                measures.stack = stack.size;
+                measures.stack_high_water = stack.high_water;
+                measures.arena_high_water = translator.arena_high_water();
+                answers.both(&measures)?;
+            }
+            Ok(Request::Info) => answers.both(&about)?,
+            Ok(Request::SelfTest) => match translator.self_test() {
+                Ok(vectors) => answers.both(&Passed { selftest: vectors })?,
+                Err(error) => answers.error(error)?,
+            },
+            Ok(Request::Max(tokens)) => {
+                translator.set_max_tokens(tokens);
+                answers.note("max set")?;
+            }
+            Ok(Request::Help) => answers.note(HELP)?,
+            Ok(Request::Exit) => return answers.note("bye").map(|()| true),
+            Err(refusal) => answers.error(refusal)?,
+        }
+    }
+}
+
+/// Translates and answers one phrase.
+fn answer_phrase<P: Port>(
+    answers: &mut Answers<'_, P>,
+    translator: &mut Translator<'_>,
+    phrase: &str,
+    target: &mut String<TARGET_BYTES>,
+    measures: &mut Measures,
+) -> Result<(), P::Error> {
+    let mut crc = LogitsCrc::default();
+    if phrase.is_empty() {
+        let empty = Report::empty(crc.value());
+        return if answers.json { answers.json(&empty) } else { answers.text("") };
+    }
+    target.clear();
+    let start = answers.port.instructions();
+    // The checksum costs time, so that only those who see it pay for it.
+    let result = if answers.json {
+        translator.translate_observed(phrase, &mut crc, target)
+    } else {
+        translator.translate(phrase, target)
+    };
+    measures.instructions = answers.port.instructions().saturating_sub(start);
+    let stats = match result {
+        Ok(stats) => stats,
+        Err(error) => return answers.error(error),
+    };
+    measures.source_tokens = stats.source_tokens;
+    measures.target_tokens = stats.target_tokens;
+    debug!("{} instructions, {} tokens", measures.instructions, stats.target_tokens);
+    if !answers.json {
+        return answers.text(target);
+    }
+    let (source_ids, target_ids) = (translator.source_ids(), translator.target_ids());
+    let (logits_crc, truncated) = (crc.value(), stats.truncated);
+    answers.json(&Report { source: phrase, source_ids, target_ids, target, logits_crc, truncated })
+}

@@ -1,0 +1,92 @@
+//! `cargo xtask board`: boots a board and talks to it.
+
+use std::io::{self, BufRead, IsTerminal, Write};
+use std::path::PathBuf;
+
+use anyhow::{Result, bail};
+
+use crate::firmware::Firmware;
+use crate::machines::{self, Engine, MACHINES};
+use crate::qemu::Board;
+
+/// Arguments of `cargo xtask board`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The board; without it, the boards are listed.
+    name: Option<String>,
+    /// Phrases to translate; without them, lines of standard input, among them commands such as `:help`.
+    text: Vec<String>,
+    /// The blob to link; the shipped model by default.
+    #[arg(long)]
+    blob: Option<PathBuf>,
+    /// The engine to build, for which the blob must be.
+    #[arg(long, default_value = "int8")]
+    engine: Engine,
+    /// Answer in JSON, as `model-gen translate --json` does.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Builds, boots, talks.
+pub fn run(args: &Args) -> Result<()> {
+    let Some(name) = &args.name else {
+        for machine in MACHINES {
+            println!("{:<16} {} ({})", machine.name, machine.about, machine.target);
+        }
+        return Ok(());
+    };
+    let machine = machines::find(name)?;
+    let elf = Firmware::new(machine, args.blob.as_deref(), args.engine)?.build()?;
+    let mut board = Board::boot(machine, &elf)?;
+    eprintln!("{}", board.greeting);
+    if args.json {
+        board.ask(":json")?;
+    }
+    if args.text.is_empty() {
+        talk(board)
+    } else {
+        for text in &args.text {
+            println!("{}", board.ask(text)?);
+        }
+        end(board)
+    }
+}
+
+/// Forwards lines of standard input until it ends or asks for `:exit`.
+fn talk(mut board: Board) -> Result<()> {
+    let prompt = || {
+        if io::stdin().is_terminal() {
+            eprint!("> ");
+            let _ = io::stderr().flush();
+        }
+    };
+    prompt();
+    for line in io::stdin().lock().split(b'\n') {
+        let line = line?;
+        // A CR inside would end a line early and leave an answer nobody reads.
+        let line = line.strip_suffix(b"\r").unwrap_or(&line);
+        for part in line.split(|&byte| byte == b'\r') {
+            if part.trim_ascii() == b":exit" {
+                return end(board);
+            }
+            println!("{}", board.ask_bytes(part)?);
+        }
+        prompt();
+    }
+    end(board)
+}
+
+fn end(board: Board) -> Result<()> {
+    let status = board.exit()?;
+    if !status.success() {
+        bail!("the firmware ended with {status}");
+    }
+    Ok(())
+}
+
+/// Builds a firmware and prints where it lies.
+pub fn build(name: &str, blob: Option<PathBuf>, engine: Engine) -> Result<()> {
+    let elf = Firmware::new(machines::find(name)?, blob.as_deref(), engine)?.build()?;
+    println!("{}", elf.display());
+    Ok(())
+}

@@ -1,0 +1,68 @@
+//! The table of boards.
+
+use anyhow::{Context, Result};
+use clap::ValueEnum;
+
+/// A board that QEMU emulates.
+#[derive(Debug)]
+pub struct Machine {
+    /// Its name, its folder under `boards/` and the name of its firmware.
+    pub name: &'static str,
+    /// What it is, in a few words.
+    pub about: &'static str,
+    /// The Rust target of its firmware.
+    pub target: &'static str,
+    /// QEMU's program for it.
+    pub qemu: &'static str,
+    /// The Debian package that has the program.
+    pub package: &'static str,
+    /// QEMU's options that choose the machine and make its clocks count instructions.
+    pub options: &'static [&'static str],
+}
+
+/// Every board.
+pub const MACHINES: &[Machine] = &[
+    Machine {
+        name: "qemu-cortex-m4",
+        about: "Arm MPS2 AN386: Cortex-M4 with FPU, 25 MHz, 4 MB flash, 256 KB RAM",
+        target: "thumbv7em-none-eabihf",
+        qemu: "qemu-system-arm",
+        package: "qemu-system-arm",
+        options: &["-machine", "mps2-an386", "-icount", "shift=6"],
+    },
+    Machine {
+        name: "qemu-riscv32",
+        about: "RISC-V virt: RV32IMC code (no atomics, no FPU), 4 MB flash, 256 KB RAM",
+        target: "riscv32imc-unknown-none-elf",
+        qemu: "qemu-system-riscv32",
+        package: "qemu-system-misc",
+        options: &["-machine", "virt", "-bios", "none", "-icount", "shift=0"],
+    },
+];
+
+/// The board of that name.
+pub fn find(name: &str) -> Result<&'static Machine> {
+    MACHINES.iter().find(|machine| machine.name == name).with_context(|| {
+        let names: Vec<_> = MACHINES.iter().map(|machine| machine.name).collect();
+        format!("no board `{name}`; there are: {}", names.join(", "))
+    })
+}
+
+/// Which engine a blob is for and a firmware has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, ValueEnum)]
+pub enum Engine {
+    /// 8-bit weights, integers only.
+    Int8,
+    /// f16 weights, f32 arithmetic.
+    F16,
+}
+
+impl Engine {
+    /// Its name, which is the name of its Cargo feature too.
+    pub fn name(self) -> &'static str {
+        match self {
+            Engine::Int8 => "int8",
+            Engine::F16 => "f16",
+        }
+    }
+}

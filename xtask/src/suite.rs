@@ -1,0 +1,99 @@
+//! `cargo xtask test` and `cargo xtask ci`: everything that must pass.
+
+use std::process::Command;
+
+use anyhow::{Result, bail};
+
+use crate::firmware::Firmware;
+use crate::machines::{Engine, MACHINES};
+use crate::steps::Steps;
+use crate::{elf_check, paths, setup};
+
+/// Installs what is missing, then tests.
+pub fn ci() -> Result<()> {
+    let mut steps = Steps::default();
+    steps.step("install Rust targets and QEMU", setup::all);
+    all(&mut steps);
+    steps.finish()
+}
+
+/// Runs every check.
+pub fn test() -> Result<()> {
+    let mut steps = Steps::default();
+    all(&mut steps);
+    steps.finish()
+}
+
+fn all(steps: &mut Steps) {
+    steps.command("format", cargo("").args(["fmt", "--all", "--check"]));
+    steps.command("format of the boards", cargo("boards").args(["fmt", "--all", "--check"]));
+    steps.command(
+        "lints on the host",
+        deny_warnings(cargo("").args(["clippy", "--workspace", "--all-targets", "--locked"])),
+    );
+    lints_on_targets(steps);
+    steps.command("tests", cargo("").args(["test", "--workspace", "--locked"]));
+    steps.command("tests of the board application", board_app("test").arg("--quiet"));
+    steps.command("lints of the board application", deny_warnings(board_app("clippy").arg("--all-targets")));
+    let mut doc = cargo("");
+    doc.env("RUSTDOCFLAGS", "-D warnings");
+    steps.command("documentation", doc.args(["doc", "--workspace", "--no-deps", "--locked"]));
+    firmware(steps);
+}
+
+/// The runtime crate for every pinned target, with each engine alone and with both.
+fn lints_on_targets(steps: &mut Steps) {
+    let Ok(targets) = setup::pinned_targets() else {
+        steps.step("lints on the targets", || bail!("cannot read the targets of rust-toolchain.toml"));
+        return;
+    };
+    for target in targets {
+        for features in ["int8", "f16", "int8,f16,json"] {
+            let name = format!("lints for {target} with {features}");
+            let mut clippy = cargo("");
+            clippy.args(["clippy", "--package", "latimer", "--lib", "--locked", "--target", &target]);
+            clippy.args(["--no-default-features", "--features", features]);
+            steps.command(&name, deny_warnings(&mut clippy));
+        }
+    }
+}
+
+/// Lints and builds of the firmware of every board with every engine, and the check for float code.
+fn firmware(steps: &mut Steps) {
+    for machine in MACHINES {
+        for engine in [Engine::Int8, Engine::F16] {
+            let name = format!("{} with {}", machine.name, engine.name());
+            let lint = steps.step(&format!("lints of {name}"), || {
+                let firmware = Firmware::new(machine, None, engine)?;
+                setup::rust_target(machine.target)?;
+                crate::shell::run(deny_warnings(firmware.cargo("clippy").arg("--quiet")))
+            });
+            if !lint {
+                continue;
+            }
+            steps.step(&format!("{name} and defmt"), || {
+                Firmware { defmt: true, ..Firmware::new(machine, None, engine)? }.build().map(drop)
+            });
+        }
+    }
+    steps.step("no float code in the int8 firmware", || elf_check::run(&[]));
+}
+
+/// Cargo in a folder of the repository.
+fn cargo(folder: &str) -> Command {
+    let mut cargo = Command::new("cargo");
+    cargo.current_dir(paths::root().join(folder));
+    cargo
+}
+
+/// Cargo for `boards/app` on the host.
+fn board_app(subcommand: &str) -> Command {
+    let mut cargo = cargo("boards");
+    cargo.args([subcommand, "--package", "app", "--features", "f16", "--locked"]);
+    cargo.arg("--target-dir").arg(paths::target().join("boards"));
+    cargo
+}
+
+fn deny_warnings(clippy: &mut Command) -> &mut Command {
+    clippy.args(["--", "-D", "warnings"])
+}
