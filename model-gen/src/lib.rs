@@ -1,8 +1,11 @@
 //! Host side of latimer: imports, quantizes, checks and packs checkpoints.
 
 pub mod aligned;
+pub mod cli;
+pub mod cost;
 pub mod import;
 pub mod pack;
 pub mod reference;
+pub mod run;
 pub mod score;
 pub mod testing;

@@ -1,1 +1,38 @@
-fn main() {}
+//! `model-gen`: imports trained checkpoints, quantizes, checks and packs them for latimer.
+
+use clap::{Parser, Subcommand};
+use model_gen::cli::{inspect, pack, translate};
+use std::process::ExitCode;
+
+/// Imports trained checkpoints, quantizes, checks and packs them for latimer.
+#[derive(Parser)]
+#[command(version, arg_required_else_help = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Pack a checkpoint directory into a blob.
+    Pack(pack::Args),
+    /// Translate phrases on the host, with the very code that runs on a board.
+    Translate(translate::Args),
+    /// Show what a blob holds and what it costs.
+    Inspect(inspect::Args),
+}
+
+fn main() -> ExitCode {
+    let result = match Cli::parse().command {
+        Command::Pack(args) => pack::run(&args),
+        Command::Translate(args) => translate::run(&args),
+        Command::Inspect(args) => inspect::run(&args),
+    };
+    match result {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -222,6 +222,28 @@ pub enum Role {
     FinalNorm = 15,
 }
 
+impl Role {
+    /// Every role.
+    pub const ALL: [Role; 16] = [
+        Role::Embedding,
+        Role::Output,
+        Role::Positions,
+        Role::SelfQ,
+        Role::SelfK,
+        Role::SelfV,
+        Role::SelfOut,
+        Role::SelfNorm,
+        Role::CrossQ,
+        Role::CrossK,
+        Role::CrossV,
+        Role::CrossOut,
+        Role::CrossNorm,
+        Role::Fc1,
+        Role::Fc2,
+        Role::FinalNorm,
+    ];
+}
+
 /// Tensors of an encoder block, in the order of the table.
 pub const ENCODER_ROLES: [Role; 8] =
     [Role::SelfQ, Role::SelfK, Role::SelfV, Role::SelfOut, Role::SelfNorm, Role::Fc1, Role::Fc2, Role::FinalNorm];

@@ -1,0 +1,209 @@
+//! `model-gen inspect`.
+
+use super::{LimitArgs, parse_blob, read_blob};
+use anyhow::{Context, Result};
+use latimer::blob::layout::{Role, SectionKind};
+use latimer::{ArenaPlan, Model};
+use serde_json::{Value, json};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Arguments of `inspect`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The blob to look at.
+    #[arg(long, value_name = "FILE")]
+    blob: PathBuf,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    limits: LimitArgs,
+}
+
+/// Prints what the blob holds.
+pub fn run(args: &Args) -> Result<ExitCode> {
+    let bytes = read_blob(&args.blob)?;
+    let model = parse_blob(&args.blob, &bytes)?;
+    let limits = args.limits.of(&model);
+    let plan = model.arena_plan(limits).with_context(|| {
+        let positions = model.blob().spec().header().max_positions;
+        format!("limits {}/{}: the model has {positions} positions", limits.source_tokens, limits.target_tokens)
+    })?;
+    let value = json!({
+        "blob": blob(&model),
+        "metadata": model.blob().meta_lines().map(|(k, v)| (k.to_owned(), json!(v))).collect::<serde_json::Map<_, _>>(),
+        "model": spec(&model),
+        "macs": macs(&model),
+        "flash": flash(&model),
+        "arena": arena(&plan, limits),
+        "stack_bound_bytes": crate::cost::STACK_BOUND,
+        "tensors": model.blob().tensors().map(|t| tensor(&t)).collect::<Vec<_>>(),
+    });
+    if args.json { println!("{value}") } else { print_text(&value) }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn blob(model: &Model<'_>) -> Value {
+    let header = model.blob().container().header();
+    json!({
+        "format_version": header.version,
+        "model_version": header.model_version,
+        "engine": model.blob().engine().name(),
+        "weight_layout": header.layout,
+        "bytes": model.blob().len(),
+    })
+}
+
+fn spec(model: &Model<'_>) -> Value {
+    let spec = model.blob().spec();
+    let h = spec.header();
+    let blocks: Vec<Value> = (0..spec.block_count())
+        .filter_map(|i| spec.block(i))
+        .map(|b| {
+            json!({
+                "kind": if b.kind == 0 { "encoder" } else { "decoder" },
+                "heads": b.heads,
+                "ffn": b.ffn,
+                "activation": format!("{:?}", b.activation()).to_lowercase(),
+            })
+        })
+        .collect();
+    json!({
+        "d_model": h.d_model,
+        "source_vocab": h.source_vocab,
+        "target_vocab": h.target_vocab,
+        "max_positions": h.max_positions,
+        "eos_id": h.eos_id,
+        "unk_id": h.unk_id,
+        "pad_id": h.pad_id,
+        "start_id": h.start_id,
+        "blocks": blocks,
+    })
+}
+
+/// Multiply-accumulates of linears and the output matrix; attention products depend on the lengths and come on top.
+fn macs(model: &Model<'_>) -> Value {
+    let (mut source, mut target, mut output) = (0u64, 0u64, 0u64);
+    let spec = model.blob().spec();
+    let encoders = spec.encoder_blocks();
+    for (index, tensor) in model.blob().tensors().enumerate() {
+        let macs = tensor.rows() as u64 * tensor.cols() as u64;
+        let entry = tensor.entry();
+        let cross_kv = entry.role == Role::CrossK as u8 || entry.role == Role::CrossV as u8;
+        if index as u32 == spec.header().output {
+            output = macs;
+        } else if entry.block == u16::MAX || tensor.cols() <= 1 {
+            // Embeddings are looked up; norms and positions do not multiply matrices.
+        } else if (entry.block as usize) < encoders || cross_kv {
+            source += macs;
+        } else {
+            target += macs;
+        }
+    }
+    json!({
+        "per_source_token": source,
+        "per_target_token": target + output,
+        "of_these_output_matrix": output,
+    })
+}
+
+fn flash(model: &Model<'_>) -> Value {
+    let section = |kind| model.blob().container().section(kind).map_or(0, <[u8]>::len);
+    let tokenizer = section(SectionKind::Tokenizer) + section(SectionKind::SourceVocab) + section(SectionKind::TargetVocab);
+    let matrices: usize = model
+        .blob()
+        .tensors()
+        .filter(|t| t.cols() > 1)
+        .map(|t| t.rows() * t.cols() * if t.entry().dtype == latimer::blob::tensor::dtype::F16 { 2 } else { 1 })
+        .sum();
+    json!({
+        "total_bytes": model.blob().len(),
+        "matrix_bytes": matrices,
+        "tokenizer_bytes": tokenizer,
+        "overhead_percent": percent(model.blob().len(), matrices + tokenizer),
+        "sections": SectionKind::ALL
+            .iter()
+            .filter(|kind| section(**kind) > 0)
+            .map(|kind| (format!("{kind:?}"), json!(section(*kind))))
+            .collect::<serde_json::Map<_, _>>(),
+    })
+}
+
+/// How much `whole` exceeds `part`, in percent, two decimals.
+fn percent(whole: usize, part: usize) -> f64 {
+    ((whole as f64 / part as f64 - 1.0) * 10_000.0).round() / 100.0
+}
+
+fn arena(plan: &ArenaPlan, limits: latimer::Limits) -> Value {
+    json!({
+        "source_tokens": limits.source_tokens,
+        "target_tokens": limits.target_tokens,
+        "text_bytes": limits.text_bytes,
+        "total_bytes": plan.total(),
+        "source_ids": plan.source_ids,
+        "target_ids": plan.target_ids,
+        "encoder_or_cross_kv": plan.cross,
+        "hidden_or_self_kv": plan.state,
+        "work": plan.work,
+        "text_and_viterbi_overlaid": plan.text,
+    })
+}
+
+fn tensor(tensor: &latimer::blob::Tensor<'_>) -> Value {
+    let entry = tensor.entry();
+    let role = Role::ALL.iter().find(|role| **role as u8 == entry.role);
+    let dtype = ["int8", "f16", "norm", "steps"].get(entry.dtype as usize);
+    json!({
+        "role": role.map(|role| format!("{role:?}")),
+        "block": (entry.block != u16::MAX).then_some(entry.block),
+        "type": dtype,
+        "rows": entry.rows,
+        "cols": entry.cols,
+        "input_bits": (entry.dtype == 0).then_some(entry.in_bits),
+        "bytes": tensor.flash_bytes(),
+    })
+}
+
+/// The same values as lines: objects as indented keys, arrays of objects as tables.
+fn print_text(value: &Value) {
+    let Some(parts) = value.as_object() else { return };
+    for (name, part) in parts {
+        match part {
+            Value::Object(fields) => {
+                println!("{name}");
+                fields.iter().for_each(|(key, field)| print_field(key, field));
+            }
+            Value::Array(rows) => print_table(name, rows),
+            other => println!("{name}\n  {other}"),
+        }
+    }
+}
+
+fn print_field(key: &str, field: &Value) {
+    match field {
+        Value::Array(rows) => print_table(&format!("  {key}"), rows),
+        Value::Object(fields) => {
+            println!("  {key}");
+            fields.iter().for_each(|(key, field)| println!("    {key:<28} {}", plain(field)));
+        }
+        other => println!("  {key:<30} {}", plain(other)),
+    }
+}
+
+fn print_table(name: &str, rows: &[Value]) {
+    println!("{name}");
+    let Some(header) = rows.first().and_then(Value::as_object) else { return };
+    println!("  {}", header.keys().map(|key| format!("{key:>12}")).collect::<String>());
+    for row in rows.iter().filter_map(Value::as_object) {
+        println!("  {}", row.values().map(|field| format!("{:>12}", plain(field))).collect::<String>());
+    }
+}
+
+fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Null => "-".to_owned(),
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,85 @@
+//! The subcommands of `model-gen`.
+
+pub mod inspect;
+pub mod pack;
+pub mod translate;
+
+use crate::aligned::AlignedBytes;
+use anyhow::{Context, Result};
+use latimer::{EngineKind, Limits, Model};
+use std::io::Write;
+use std::path::Path;
+
+/// The engines by the names of the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum EngineArg {
+    /// int8 weights, integers only.
+    Int8,
+    /// f16 weights, f32 arithmetic.
+    F16,
+}
+
+impl From<EngineArg> for EngineKind {
+    fn from(engine: EngineArg) -> Self {
+        match engine {
+            EngineArg::Int8 => EngineKind::Int8,
+            EngineArg::F16 => EngineKind::F16,
+        }
+    }
+}
+
+/// Limits that fit the model: its own positions where it has fewer than asked for by default.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub struct LimitArgs {
+    /// Source tokens at most [default: 64, or the model's positions where fewer].
+    #[arg(long, value_name = "N")]
+    pub source_tokens: Option<u16>,
+    /// Target tokens at most [default: 64, or the model's positions where fewer].
+    #[arg(long, value_name = "N")]
+    pub target_tokens: Option<u16>,
+    /// Bytes of normalized text at most.
+    #[arg(long, value_name = "N", default_value_t = Limits::DEFAULT.text_bytes)]
+    pub text_bytes: u16,
+}
+
+impl LimitArgs {
+    /// The limits for a model; what the user asked for is taken as it is.
+    pub fn of(&self, model: &Model<'_>) -> Limits {
+        let most = model.blob().spec().header().max_positions;
+        Limits {
+            source_tokens: self.source_tokens.unwrap_or(Limits::DEFAULT.source_tokens.min(most)),
+            target_tokens: self.target_tokens.unwrap_or(Limits::DEFAULT.target_tokens.min(most)),
+            text_bytes: self.text_bytes,
+        }
+    }
+}
+
+/// Reads a blob; the caller parses it.
+pub fn read_blob(path: &Path) -> Result<AlignedBytes> {
+    let remedy = "pack one with `model-gen pack`";
+    AlignedBytes::read(path).with_context(|| format!("{}: cannot be read; {remedy}", path.display()))
+}
+
+/// Parses a blob, naming the file where it is none.
+pub fn parse_blob<'b>(path: &Path, bytes: &'b [u8]) -> Result<Model<'b>> {
+    Model::from_bytes(bytes).with_context(|| format!("{}: not a model this build can run", path.display()))
+}
+
+/// Writes a file whole or not at all: a temporary one beside it takes its name at the end.
+pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let write = || -> std::io::Result<()> {
+        let mut file = tempfile::NamedTempFile::new_in(parent)?;
+        file.write_all(bytes)?;
+        file.as_file().sync_all()?;
+        #[cfg(unix)]
+        {
+            // A temporary file is private; the result is as readable as any file the user makes.
+            use std::os::unix::fs::PermissionsExt;
+            file.as_file().set_permissions(std::fs::Permissions::from_mode(0o644))?;
+        }
+        file.persist(path)?;
+        Ok(())
+    };
+    write().with_context(|| format!("{}: cannot be written; does its folder exist?", path.display()))
+}

@@ -1,0 +1,78 @@
+//! `model-gen pack`.
+
+use super::{EngineArg, write_whole};
+use crate::pack::{InputBits, Options, Packed, pack};
+use anyhow::{Context, Result, ensure};
+use serde_json::json;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Arguments of `pack`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Hugging Face MarianMT directory: config.json, model.safetensors, source.spm, target.spm, vocab.json.
+    #[arg(long, value_name = "DIR")]
+    checkpoint: PathBuf,
+    /// The blob to write.
+    #[arg(long, value_name = "FILE")]
+    out: PathBuf,
+    /// Arithmetic of the packed model.
+    #[arg(long, value_enum, default_value = "int8")]
+    engine: EngineArg,
+    /// Bits of activations, 8 to 16: one number, or five for qkv,out,fc1,fc2,logits [default: the recipe's].
+    #[arg(long, value_name = "BITS", value_delimiter = ',')]
+    input_bits: Vec<u8>,
+    /// exp and inverse square root of the f16 engine from micromath: faster, coarser.
+    #[arg(long)]
+    micromath: bool,
+    /// Metadata to record: licence, source, name, ...
+    #[arg(long, value_name = "KEY=VALUE")]
+    meta: Vec<String>,
+    /// Version of the model, for updates in the field.
+    #[arg(long, default_value_t = 1)]
+    model_version: u32,
+    /// Print a summary as JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+fn options(args: &Args) -> Result<Options> {
+    let mut options = Options::new(args.engine.into());
+    ensure!(args.input_bits.iter().all(|b| (8..=16).contains(b)), "--input-bits: each is 8 to 16");
+    match args.input_bits[..] {
+        [] => {}
+        [all] => options.bits = InputBits { qkv: all, out: all, fc1: all, fc2: all, logits: all },
+        [qkv, out, fc1, fc2, logits] => options.bits = InputBits { qkv, out, fc1, fc2, logits },
+        _ => anyhow::bail!("--input-bits: give one number, or five for qkv,out,fc1,fc2,logits"),
+    }
+    options.micromath = args.micromath;
+    options.model_version = args.model_version;
+    for entry in &args.meta {
+        let (key, value) = entry.split_once('=').with_context(|| format!("--meta {entry}: write KEY=VALUE"))?;
+        options.meta.push((key.to_owned(), value.to_owned()));
+    }
+    Ok(options)
+}
+
+/// Packs and writes the blob.
+pub fn run(args: &Args) -> Result<ExitCode> {
+    let packed = pack(&args.checkpoint, &options(args)?)
+        .with_context(|| format!("cannot pack {}", args.checkpoint.display()))?;
+    write_whole(&args.out, &packed.bytes)?;
+    report(args, &packed);
+    Ok(ExitCode::SUCCESS)
+}
+
+fn report(args: &Args, packed: &Packed) {
+    if args.json {
+        let sections: serde_json::Map<_, _> =
+            packed.sections.iter().map(|(kind, len)| (format!("{kind:?}"), json!(len))).collect();
+        let engine = latimer::EngineKind::from(args.engine).name();
+        println!("{}", json!({ "out": args.out, "engine": engine, "bytes": packed.bytes.len(), "sections": sections }));
+        return;
+    }
+    println!("{}: {} bytes", args.out.display(), packed.bytes.len());
+    for (kind, len) in &packed.sections {
+        println!("  {:<12} {len:>9}", format!("{kind:?}"));
+    }
+}
