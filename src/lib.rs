@@ -9,5 +9,7 @@ extern crate std;
 
 pub mod blob;
 pub mod error;
+pub mod num;
+pub mod text;
 
 pub use error::{BlobError, Error};

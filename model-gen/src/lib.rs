@@ -1,4 +1,4 @@
-//! Host side of latimer.
+//! Host side of latimer: imports, quantizes, checks and packs checkpoints.
 
 pub mod import;
 pub mod reference;

@@ -4,6 +4,8 @@
 
 pub mod layout;
 pub(crate) mod record;
+pub mod tokenizer;
+pub mod vocab;
 
 pub use layout::VERSION;
 pub use record::{FieldDoc, RecordDoc};

@@ -1,0 +1,3 @@
+//! Number formats and their arithmetic, in integers.
+
+pub mod soft_float;
