@@ -35,7 +35,8 @@ pub struct RandomSpec {
 }
 
 impl Default for RandomSpec {
-    /// Sizes that divide nothing: no row, head or vocabulary is a multiple of a vector register.
+    /// Sizes that divide nothing: no row, head or vocabulary is a multiple of a vector register. With this seed some
+    /// phrases end and some run into the limit.
     fn default() -> Self {
         Self {
             d_model: 36,
@@ -45,7 +46,7 @@ impl Default for RandomSpec {
             encoder_layers: 2,
             decoder_layers: 3,
             activation: "swish",
-            seed: 1,
+            seed: 2,
         }
     }
 }

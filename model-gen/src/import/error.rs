@@ -42,7 +42,7 @@ pub enum ImportError {
         line: usize,
         /// Column, from 1.
         column: usize,
-        /// What the parser says.
+        /// What the parser says, and what to do about it.
         message: String,
     },
     /// Everything in the file that does not fit, found in one pass.
@@ -62,11 +62,14 @@ impl ImportError {
     pub(crate) fn json(path: &Path, error: &serde_json::Error) -> Self {
         let text = error.to_string();
         let place = format!(" at line {} column {}", error.line(), error.column());
+        let reason = text.strip_suffix(&place).unwrap_or(&text);
+        let remedy =
+            if error.is_eof() { "the file is cut short, copy or download it again" } else { "correct the file" };
         Self::Json {
             path: path.to_owned(),
             line: error.line(),
             column: error.column(),
-            message: text.strip_suffix(&place).unwrap_or(&text).to_owned(),
+            message: format!("{reason}: {remedy}"),
         }
     }
 

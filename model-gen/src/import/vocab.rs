@@ -148,46 +148,4 @@ impl<'de> Deserialize<'de> for Entries {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn parse(text: &str, size: usize) -> Result<Vocab, String> {
-        Vocab::parse(Path::new("vocab.json"), text, size, "vocab_size").map_err(|error| error.to_string())
-    }
-
-    #[test]
-    fn order_of_ids_not_of_lines() {
-        let vocab = parse(r#"{"b": 1, "▁": 2, "</s>": 0}"#, 3).unwrap();
-        assert_eq!(vocab.pieces(), ["</s>", "b", "▁"]);
-        assert_eq!((vocab.id("▁"), vocab.id("x")), (Some(2), None));
-    }
-
-    #[test]
-    fn every_fault_is_named() {
-        let error = parse(r#"{"a": 0, "a": 1, "b": 1, "c": 9}"#, 5).unwrap_err();
-        for part in [
-            "vocab.json: not a vocabulary",
-            "found 4 pieces, wanted 5 (vocab_size of config.json)",
-            "piece \"a\": found twice (again with id 1)",
-            "piece \"b\": found id 1, which \"a\" has too",
-            "piece \"c\": found id 9, wanted one below the number of pieces",
-            "id 2: found no piece",
-        ] {
-            assert!(error.contains(part), "{part:?} not in {error}");
-        }
-    }
-
-    #[test]
-    fn faults_of_the_json_name_the_line() {
-        let error = parse("{\"a\": 0,\n \"b\": -1}", 2).unwrap_err();
-        assert!(error.starts_with("vocab.json:2:") && error.contains("-1"), "{error}");
-        assert!(parse("[1]", 1).unwrap_err().contains("an object from pieces to ids"));
-    }
-
-    #[test]
-    fn a_thousand_faults_are_summed_up() {
-        let text = (0..1000).map(|i| format!("\"p{i}\": 5000")).collect::<Vec<_>>().join(",");
-        let error = parse(&format!("{{{text}}}"), 1000).unwrap_err();
-        assert!(error.ends_with("... and 1980 more") && error.lines().count() == 22, "{error}");
-    }
-}
+mod tests;

@@ -9,9 +9,12 @@ use safetensors::tensor::TensorView;
 
 use super::{RandomSpec, SplitMix64};
 
-/// Linears double the deviation: what a layer adds then outweighs the residual stream, and the tied output matrix does
-/// not just give back the token that was read.
-const GAIN: f32 = 2.0;
+/// Linears shrink the deviation a little: what a layer adds must not drown the token that was read, or every step after
+/// the first gives the same id.
+const GAIN: f32 = 0.7;
+
+/// Lifts `</s>`, so that for most seeds some phrases end before the limit and some do not.
+const EOS_BIAS: f32 = 2.0;
 
 /// Tensors by key: shape and little-endian f32 bytes.
 struct Tensors<'r> {
@@ -30,9 +33,13 @@ pub(super) fn write(path: &Path, spec: &RandomSpec, random: &mut SplitMix64) -> 
         let key = format!("model.decoder.layers.{layer}");
         tensors.layer(&key, &["self_attn", "encoder_attn"], spec);
     }
-    // Scaled by sqrt(d_model) on the way in, used as is on the way out: both ends see values around 1.
-    tensors.fill("model.shared.weight".to_owned(), &[spec.vocab, d], 0.0, (d as f32).sqrt().recip());
-    tensors.fill("final_logits_bias".to_owned(), &[1, spec.vocab], 0.0, 0.3);
+    // Scaled by sqrt(d_model) on the way in, used as is on the way out: both ends see values around 2.
+    tensors.fill("model.shared.weight", &[spec.vocab, d], 0.0, 2.0 / (d as f32).sqrt());
+    if let Some(last) = spec.decoder_layers.checked_sub(1) {
+        tensors.flip_signs(&format!("model.decoder.layers.{last}.final_layer_norm.weight"));
+    }
+    tensors.fill("final_logits_bias", &[1, spec.vocab], 0.0, 0.3);
+    tensors.set_first("final_logits_bias", EOS_BIAS);
     tensors.save(path)
 }
 
@@ -41,29 +48,44 @@ impl Tensors<'_> {
         let (d, ffn) = (spec.d_model, spec.ffn);
         for name in attentions {
             for proj in ["q_proj", "k_proj", "v_proj", "out_proj"] {
-                self.linear(&format!("{key}.{name}.{proj}"), d, d, GAIN);
+                self.linear(&format!("{key}.{name}.{proj}"), d, d);
             }
             self.layer_norm(&format!("{key}.{name}_layer_norm"), d);
         }
-        self.linear(&format!("{key}.fc1"), ffn, d, GAIN);
-        self.linear(&format!("{key}.fc2"), d, ffn, GAIN);
+        self.linear(&format!("{key}.fc1"), ffn, d);
+        self.linear(&format!("{key}.fc2"), d, ffn);
         self.layer_norm(&format!("{key}.final_layer_norm"), d);
     }
 
-    fn linear(&mut self, key: &str, outputs: usize, inputs: usize, gain: f32) {
-        self.fill(format!("{key}.weight"), &[outputs, inputs], 0.0, gain / (inputs as f32).sqrt());
-        self.fill(format!("{key}.bias"), &[outputs], 0.0, 0.1);
+    fn linear(&mut self, key: &str, outputs: usize, inputs: usize) {
+        self.fill(&format!("{key}.weight"), &[outputs, inputs], 0.0, GAIN / (inputs as f32).sqrt());
+        self.fill(&format!("{key}.bias"), &[outputs], 0.0, 0.1);
     }
 
     fn layer_norm(&mut self, key: &str, d: usize) {
-        self.fill(format!("{key}.weight"), &[d], 1.0, 0.2);
-        self.fill(format!("{key}.bias"), &[d], 0.0, 0.1);
+        self.fill(&format!("{key}.weight"), &[d], 1.0, 0.2);
+        self.fill(&format!("{key}.bias"), &[d], 0.0, 0.1);
     }
 
-    fn fill(&mut self, key: String, shape: &[usize], mean: f32, deviation: f32) {
+    /// Turns about half of a vector's signs. The residual stream carries the embedding of the token read, and the tied
+    /// output matrix would give back that very token forever; with half of the signs turned the likeness is gone.
+    fn flip_signs(&mut self, key: &str) {
+        let Some((_, bytes)) = self.by_key.get_mut(key) else { return };
+        for [.., sign_byte] in bytes.as_chunks_mut::<4>().0 {
+            *sign_byte ^= (self.random.below(2) as u8) << 7;
+        }
+    }
+
+    fn set_first(&mut self, key: &str, value: f32) {
+        if let Some(first) = self.by_key.get_mut(key).and_then(|(_, bytes)| bytes.first_chunk_mut()) {
+            *first = value.to_le_bytes();
+        }
+    }
+
+    fn fill(&mut self, key: &str, shape: &[usize], mean: f32, deviation: f32) {
         let values = (0..shape.iter().product()).flat_map(|_| self.random.uniform(mean, deviation).to_le_bytes());
         let bytes = values.collect();
-        self.by_key.insert(key, (shape.to_vec(), bytes));
+        self.by_key.insert(key.to_owned(), (shape.to_vec(), bytes));
     }
 
     fn save(&self, path: &Path) -> io::Result<()> {

@@ -71,6 +71,8 @@ fn values_must_agree_with_each_other() {
 fn broken_json_names_file_and_line() {
     let error = Config::parse(Path::new("config.json"), "{\n  \"d_model\": 1,,\n}").unwrap_err().to_string();
     assert!(error.starts_with("config.json:2:"), "{error}");
+    let error = Config::parse(Path::new("config.json"), "{\n  \"d_mod").unwrap_err().to_string();
+    assert!(error.starts_with("config.json:2:") && error.contains("cut short"), "{error}");
     let error = Config::parse(Path::new("config.json"), "[]").unwrap_err().to_string();
     assert!(error.contains("expected a map"), "{error}");
 }
