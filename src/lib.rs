@@ -1,15 +1,80 @@
-//! latimer.
+//! Offline translation of short phrases on microcontrollers: a quantized encoder-decoder Transformer with its
+//! tokenizer and its decoder, `no_std`, without a heap, weights read where they lie in flash.
+//!
+//! A *blob*, packed by `model-gen` from a trained checkpoint, holds everything about a model. [`Model::from_bytes`]
+//! checks it once, [`Model::translator`] runs it in an [`Arena`] that [`arena_len`] sizes at compile time, and
+//! [`Translator::translate`] takes text to text:
+//!
+//! ```no_run
+//! use latimer::{Arena, Limits, Model, arena_len, include_blob};
+//! # macro_rules! include_blob { ($path:literal) => { &[] } }
+//! static BLOB: &[u8] = include_blob!("en-es-nano-int8.blob");
+//! const LIMITS: Limits = Limits::DEFAULT;
+//!
+//! # #[cfg(any())]
+//! let mut arena = Arena::<{ arena_len(BLOB, LIMITS) }>::new();
+//! # let mut arena = Arena::<65536>::new();
+//! let model = Model::from_bytes(BLOB)?;
+//! let mut translator = model.translator(arena.as_mut(), LIMITS)?;
+//! let mut spanish = heapless::String::<256>::new();
+//! let stats = translator.translate("Where is the train station?", &mut spanish)?;
+//! # Ok::<(), latimer::Error>(())
+//! ```
+//!
+//! The same blob gives the same logits, bit for bit, on every target: see [`num`] for the integer engine's one
+//! rounding rule and `docs/numerics.md` for the formats. [`Observer`] shows ids, logits, layer outputs and tokens as
+//! they come.
+//!
+//! # Features
+//!
+//! - `int8` (default): the integer-only engine.
+//! - `f16` (default): f16 weights, f32 arithmetic in one written order.
+//! - `json`: the report that boards and `model-gen translate --json` write.
 #![no_std]
 
 #[cfg(target_endian = "big")]
 compile_error!("latimer reads little-endian blobs in place and runs on little-endian targets only");
 
+#[cfg(not(any(feature = "int8", feature = "f16")))]
+compile_error!("enable at least one engine: feature `int8` or `f16`");
+
 #[cfg(test)]
 extern crate std;
 
+mod arena;
 pub mod blob;
+mod cross_kv;
+mod decoder;
+mod encoder;
+mod engine;
 pub mod error;
+pub mod kernel;
+mod layer;
+mod model;
+pub mod num;
+pub mod observe;
+mod op;
 #[cfg(feature = "json")]
 pub mod report;
+mod search;
+pub mod text;
+mod translate;
 
+pub use arena::{Arena, ArenaPlan, Limits, arena_len};
+pub use blob::Blob;
+pub use engine::EngineKind;
 pub use error::{BlobError, Error};
+pub use model::{Model, Translator};
+pub use observe::{LogitsCrc, Observer};
+pub use translate::Stats;
+
+/// Includes a blob's bytes at the alignment that reading in place needs.
+#[macro_export]
+macro_rules! include_blob {
+    ($path:expr $(,)?) => {{
+        #[repr(C, align(16))]
+        struct Aligned<T: ?Sized>(T);
+        static ALIGNED: &Aligned<[u8]> = &Aligned(*include_bytes!($path));
+        &ALIGNED.0
+    }};
+}

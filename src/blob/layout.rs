@@ -184,7 +184,7 @@ record! {
         embed_shift: i8 @ 28,
         /// Fraction bits of an embedded hidden state.
         embed_frac: i8 @ 29,
-        /// Bits of the quantized input of a linear (8 to 16).
+        /// Bits of the quantized input of a linear (8 to 16); in a norm, bits of gamma: 16, or 32 for f32.
         in_bits: u8 @ 30,
         /// Row scale `i` is `scales[i] * 2^-scale_shift`; gamma's fraction bits in a norm.
         scale_shift: i8 @ 31,
@@ -223,16 +223,8 @@ pub enum Role {
 }
 
 /// Tensors of an encoder block, in the order of the table.
-pub const ENCODER_ROLES: [Role; 8] = [
-    Role::SelfQ,
-    Role::SelfK,
-    Role::SelfV,
-    Role::SelfOut,
-    Role::SelfNorm,
-    Role::Fc1,
-    Role::Fc2,
-    Role::FinalNorm,
-];
+pub const ENCODER_ROLES: [Role; 8] =
+    [Role::SelfQ, Role::SelfK, Role::SelfV, Role::SelfOut, Role::SelfNorm, Role::Fc1, Role::Fc2, Role::FinalNorm];
 
 /// Tensors of a decoder block, in the order of the table.
 pub const DECODER_ROLES: [Role; 13] = [

@@ -1,9 +1,116 @@
 //! The blob: a model in one run of bytes, read where it lies.
 //!
-//! [`layout`] has the records; parse and emit live here, side by side, and `model-gen` uses them.
+//! [`layout`] has the records, [`container`] the header and the section table, [`spec`] the model's dimensions and
+//! [`tensor`] its weights. Parse and emit stand side by side, and `model-gen` packs with the same code.
+//!
+//! [`Blob::parse`] checks every byte once. Any bytes at all give a [`BlobError`] or a model that runs in bounded
+//! time; after that nothing is checked again.
 
+mod check;
+pub mod container;
 pub mod layout;
 pub(crate) mod record;
+pub mod spec;
+pub mod tensor;
+pub mod tokenizer;
+pub mod vocab;
 
-pub use layout::VERSION;
+pub use container::{CRC32, Parts, emit, emit_len};
+pub use layout::{SectionKind, VERSION};
 pub use record::{FieldDoc, RecordDoc};
+pub use spec::Spec;
+pub use tensor::Tensor;
+
+pub(crate) use check::Tensors;
+
+use crate::engine::EngineKind;
+use crate::error::BlobError;
+use crate::text::Tokenizer;
+use container::Container;
+
+/// A checked blob.
+#[derive(Clone, Copy, Debug)]
+pub struct Blob<'a> {
+    container: Container<'a>,
+    engine: EngineKind,
+    spec: Spec<'a>,
+    tensors: Tensors<'a>,
+    tokenizer: Tokenizer<'a>,
+}
+
+impl<'a> Blob<'a> {
+    /// Checks `bytes` and gives access to what is in them. Bytes after the blob's own length are not looked at.
+    pub fn parse(bytes: &'a [u8]) -> Result<Self, BlobError> {
+        let container = Container::open(bytes)?;
+        container.check()?;
+        let header = container.header();
+        let engine = EngineKind::from_header(header.engine)?;
+        if header.layout != crate::kernel::LAYOUT_ROWS4 {
+            return Err(BlobError::Unsupported { section: 0, index: 0 });
+        }
+        let spec = Spec::parse(container.required(SectionKind::Spec)?)?;
+        let table = container.required(SectionKind::Tensors)?;
+        let weights = container.required(SectionKind::Weights)?;
+        let tensors = Tensors::parse(&spec, engine, table, weights)?;
+        let tokenizer = Tokenizer::parse(
+            container.required(SectionKind::Tokenizer)?,
+            container.required(SectionKind::SourceVocab)?,
+            container.section(SectionKind::TargetVocab),
+        )?;
+        let (source, target) = (tokenizer.source().id_count(), tokenizer.target().id_count());
+        if source > spec.header().source_vocab as usize || target > spec.header().target_vocab as usize {
+            return Err(BlobError::Malformed { section: SectionKind::SourceVocab as u32, index: 0 });
+        }
+        Ok(Blob { container, engine, spec, tensors, tokenizer })
+    }
+
+    /// Text to ids and back.
+    pub const fn tokenizer(&self) -> &Tokenizer<'a> {
+        &self.tokenizer
+    }
+
+    /// The engine the blob was packed for.
+    pub const fn engine(&self) -> EngineKind {
+        self.engine
+    }
+
+    /// Dimensions, ids, blocks.
+    pub const fn spec(&self) -> &Spec<'a> {
+        &self.spec
+    }
+
+    /// Length in bytes.
+    pub const fn len(&self) -> usize {
+        self.container.bytes().len()
+    }
+
+    /// Never: a blob has at least its header.
+    pub const fn is_empty(&self) -> bool {
+        false
+    }
+
+    /// Header and section table.
+    pub const fn container(&self) -> &Container<'a> {
+        &self.container
+    }
+
+    /// Every tensor, in the order of the table.
+    pub fn tensors(&self) -> impl Iterator<Item = Tensor<'a>> {
+        self.tensors.iter()
+    }
+
+    pub(crate) const fn table(&self) -> &Tensors<'a> {
+        &self.tensors
+    }
+
+    /// The value of `key` in the metadata: `name`, `source_language`, `target_language`, `licence`, `source`, `recipe`.
+    pub fn meta(&self, key: &str) -> Option<&'a str> {
+        self.meta_lines().find_map(|(k, value)| (k == key).then_some(value))
+    }
+
+    /// Every key and value of the metadata.
+    pub fn meta_lines(&self) -> impl Iterator<Item = (&'a str, &'a str)> {
+        let section = self.container.section(SectionKind::Meta).unwrap_or_default();
+        core::str::from_utf8(section).unwrap_or_default().lines().filter_map(|line| line.split_once('='))
+    }
+}

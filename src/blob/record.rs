@@ -36,14 +36,31 @@ pub(crate) const fn chunk<const N: usize>(bytes: &[u8], at: usize) -> Option<&[u
 }
 
 macro_rules! le_read {
-    (u8, $b:ident, $at:expr) => { $b[$at] };
-    (i8, $b:ident, $at:expr) => { $b[$at] as i8 };
-    (u16, $b:ident, $at:expr) => { u16::from_le_bytes([$b[$at], $b[$at + 1]]) };
-    (u32, $b:ident, $at:expr) => { u32::from_le_bytes([$b[$at], $b[$at + 1], $b[$at + 2], $b[$at + 3]]) };
-    (i32, $b:ident, $at:expr) => { i32::from_le_bytes([$b[$at], $b[$at + 1], $b[$at + 2], $b[$at + 3]]) };
+    (u8, $b:ident, $at:expr) => {
+        $b[$at]
+    };
+    (i8, $b:ident, $at:expr) => {
+        $b[$at] as i8
+    };
+    (u16, $b:ident, $at:expr) => {
+        u16::from_le_bytes([$b[$at], $b[$at + 1]])
+    };
+    (u32, $b:ident, $at:expr) => {
+        u32::from_le_bytes([$b[$at], $b[$at + 1], $b[$at + 2], $b[$at + 3]])
+    };
+    (i32, $b:ident, $at:expr) => {
+        i32::from_le_bytes([$b[$at], $b[$at + 1], $b[$at + 2], $b[$at + 3]])
+    };
     (u64, $b:ident, $at:expr) => {
         u64::from_le_bytes([
-            $b[$at], $b[$at + 1], $b[$at + 2], $b[$at + 3], $b[$at + 4], $b[$at + 5], $b[$at + 6], $b[$at + 7],
+            $b[$at],
+            $b[$at + 1],
+            $b[$at + 2],
+            $b[$at + 3],
+            $b[$at + 4],
+            $b[$at + 5],
+            $b[$at + 6],
+            $b[$at + 7],
         ])
     };
 }

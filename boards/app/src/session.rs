@@ -2,10 +2,10 @@
 
 use heapless::String;
 use latimer::report::Report;
+use latimer::{Limits, LogitsCrc, Model, Translator};
 
 use crate::Port;
-use crate::answer::{About, Answers, JSON_BYTES, Measures, Passed};
-use crate::engine::{Limits, LogitsCrc, Model, Translator};
+use crate::answer::{About, Answers, JSON_BYTES, Measures};
 use crate::line::{Line, LineReader};
 use crate::log::{debug, info};
 use crate::request::{HELP, Refusal, Request};
@@ -96,10 +96,7 @@ pub fn session<P: Port>(port: &mut P, blob: &[u8], arena: &mut [u8], buffers: &m
                 answers.both(&measures)?;
             }
             Ok(Request::Info) => answers.both(&about)?,
-            Ok(Request::SelfTest) => match translator.self_test() {
-                Ok(vectors) => answers.both(&Passed { selftest: vectors })?,
-                Err(error) => answers.error(error)?,
-            },
+            Ok(Request::SelfTest) => answers.error("the runtime has no self-test yet")?,
             Ok(Request::Max(tokens)) => {
                 translator.set_max_tokens(tokens);
                 answers.note("max set")?;
@@ -128,7 +125,7 @@ fn answer_phrase<P: Port>(
     let start = answers.port.instructions();
     // The checksum costs time, so that only those who see it pay for it.
     let result = if answers.json {
-        translator.translate_observed(phrase, &mut crc, target)
+        translator.translate_observed(phrase.as_bytes(), &mut crc, target)
     } else {
         translator.translate(phrase, target)
     };

@@ -1,0 +1,78 @@
+//! The float model: the oracle that every engine is measured against, as plain f32 code in the order of the paper
+//! ("Attention Is All You Need", post-norm, with Marian's sinusoids).
+//!
+//! [`Reference::encode`] runs the source once; [`Reference::decoder`] projects the cross-attention's keys and values
+//! once and then steps id by id over cached self-attention; [`Reference::greedy`] is the loop over both. Each keeps the
+//! hidden state after every layer, so that a difference can be traced to the layer it starts in.
+
+use std::sync::Arc;
+
+use crate::import::Checkpoint;
+use crate::import::checkpoint::Matrix;
+use crate::import::positions::sinusoid;
+
+mod attention;
+mod decoder;
+mod encoder;
+mod math;
+
+pub use decoder::{Decoder, Step};
+
+/// A checkpoint ready to run.
+#[derive(Clone, Debug)]
+pub struct Reference {
+    checkpoint: Arc<Checkpoint>,
+}
+
+impl Reference {
+    /// Wraps the weights; nothing is copied.
+    pub fn new(checkpoint: Arc<Checkpoint>) -> Self {
+        Self { checkpoint }
+    }
+
+    /// The weights it runs.
+    pub fn checkpoint(&self) -> &Checkpoint {
+        &self.checkpoint
+    }
+
+    /// The encoder's hidden states for the source `ids` (with `</s>`): element 0 after embedding and positions, element
+    /// `L` after layer `L`, each with one row a token. Panics on an id outside the vocabulary.
+    pub fn encode(&self, ids: &[u32]) -> Vec<Matrix> {
+        encoder::encode(&self.checkpoint, ids)
+    }
+
+    /// A decoder that attends to the encoder's last hidden states.
+    pub fn decoder(&self, memory: &Matrix) -> Decoder<'_> {
+        Decoder::new(&self.checkpoint, memory)
+    }
+
+    /// Greedy search: the ids generated for the source `ids`, with `</s>` if it came within `max_tokens` ids.
+    ///
+    /// The highest logit wins, the lower id on a tie; pad is never produced. (transformers' `max_length` of 64 counts
+    /// the start token, so it is `max_tokens` 63 here.)
+    pub fn greedy(&self, ids: &[u32], max_tokens: usize) -> Vec<u32> {
+        let config = &self.checkpoint.config;
+        let states = self.encode(ids);
+        let mut decoder = self.decoder(states.last().expect("the embedding is always there"));
+        let mut generated = Vec::new();
+        let mut previous = config.decoder_start_token_id;
+        while generated.len() < max_tokens {
+            let mut logits = decoder.step(previous).logits;
+            logits[config.pad_token_id as usize] = f32::NEG_INFINITY;
+            previous = math::argmax(&logits) as u32;
+            generated.push(previous);
+            if previous == config.eos_token_id {
+                break;
+            }
+        }
+        generated
+    }
+}
+
+/// The embedding of `id`, scaled where the config says so, plus the position.
+fn embed(checkpoint: &Checkpoint, embedding: &Matrix, id: u32, position: usize) -> Vec<f32> {
+    let config = &checkpoint.config;
+    let scale = if config.scale_embedding { (config.d_model as f32).sqrt() } else { 1.0 };
+    let row = embedding.row(id as usize);
+    row.iter().zip(sinusoid(position, config.d_model)).map(|(x, position)| x * scale + position).collect()
+}

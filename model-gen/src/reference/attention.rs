@@ -1,0 +1,52 @@
+//! Multi-head attention of one query over cached keys and values.
+
+use super::math::{dot, linear, softmax};
+use crate::import::checkpoint::{Attention, Matrix};
+
+/// Projected keys and values, one row a position, the heads side by side in a row.
+#[derive(Clone, Debug)]
+pub(super) struct KeyValues {
+    keys: Matrix,
+    values: Matrix,
+}
+
+impl KeyValues {
+    /// No positions yet.
+    pub(super) fn new(attention: &Attention) -> Self {
+        let empty = |rows| Matrix::zeros(0, rows);
+        Self { keys: empty(attention.k_proj.weight.rows), values: empty(attention.v_proj.weight.rows) }
+    }
+
+    /// Every row of `states`, projected.
+    pub(super) fn of(attention: &Attention, states: &Matrix) -> Self {
+        let mut cache = Self::new(attention);
+        states.iter_rows().for_each(|state| cache.push(attention, state));
+        cache
+    }
+
+    /// Projects one more position.
+    pub(super) fn push(&mut self, attention: &Attention, state: &[f32]) {
+        self.keys.push_row(&linear(&attention.k_proj, state));
+        self.values.push_row(&linear(&attention.v_proj, state));
+    }
+}
+
+/// What `state` gathers from all positions of `cache`, through `out_proj`.
+pub(super) fn attend(attention: &Attention, heads: usize, cache: &KeyValues, state: &[f32]) -> Vec<f32> {
+    let query = linear(&attention.q_proj, state);
+    let width = query.len() / heads;
+    let scale = (width as f32).sqrt().recip();
+    let mut gathered = vec![0.0; query.len()];
+    for head in 0..heads {
+        let part = head * width..(head + 1) * width;
+        let query = &query[part.clone()];
+        let mut weights: Vec<f32> = cache.keys.iter_rows().map(|key| dot(query, &key[part.clone()]) * scale).collect();
+        softmax(&mut weights);
+        for (value, weight) in cache.values.iter_rows().zip(weights) {
+            for (sum, value) in gathered[part.clone()].iter_mut().zip(&value[part.clone()]) {
+                *sum += weight * value;
+            }
+        }
+    }
+    linear(&attention.out_proj, &gathered)
+}

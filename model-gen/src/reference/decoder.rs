@@ -1,0 +1,67 @@
+//! The decoder, one token at a time over cached keys and values.
+
+use super::attention::{KeyValues, attend};
+use super::embed;
+use super::math::{add_and_norm, feed_forward, matrix_vector};
+use crate::import::Checkpoint;
+use crate::import::checkpoint::{DecoderLayer, Matrix};
+
+/// A decoder in the middle of a phrase.
+#[derive(Clone, Debug)]
+pub struct Decoder<'c> {
+    checkpoint: &'c Checkpoint,
+    caches: Vec<LayerCache>,
+    position: usize,
+}
+
+#[derive(Clone, Debug)]
+struct LayerCache {
+    self_attn: KeyValues,
+    encoder_attn: KeyValues,
+}
+
+/// What one token brings.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// Hidden state after embedding and position, then after each layer.
+    pub states: Vec<Vec<f32>>,
+    /// One logit an id of the target vocabulary, `final_logits_bias` added, pad among them.
+    pub logits: Vec<f32>,
+}
+
+impl<'c> Decoder<'c> {
+    pub(super) fn new(checkpoint: &'c Checkpoint, memory: &Matrix) -> Self {
+        let cache = |layer: &DecoderLayer| LayerCache {
+            self_attn: KeyValues::new(&layer.self_attn),
+            encoder_attn: KeyValues::of(&layer.encoder_attn, memory),
+        };
+        Self { checkpoint, caches: checkpoint.decoder.iter().map(cache).collect(), position: 0 }
+    }
+
+    /// Reads `id` at the next position. The first one is the config's `decoder_start_token_id`. Panics on an id outside
+    /// the vocabulary.
+    pub fn step(&mut self, id: u32) -> Step {
+        let checkpoint = self.checkpoint;
+        let mut state = embed(checkpoint, &checkpoint.target_embedding, id, self.position);
+        self.position += 1;
+        let mut states = vec![state.clone()];
+        for (layer, cache) in checkpoint.decoder.iter().zip(&mut self.caches) {
+            state = decoder_layer(checkpoint, layer, cache, &state);
+            states.push(state.clone());
+        }
+        let logits = matrix_vector(&checkpoint.output, &checkpoint.final_logits_bias, &state);
+        Step { states, logits }
+    }
+}
+
+fn decoder_layer(checkpoint: &Checkpoint, layer: &DecoderLayer, cache: &mut LayerCache, state: &[f32]) -> Vec<f32> {
+    let config = &checkpoint.config;
+    let heads = config.decoder_attention_heads;
+    cache.self_attn.push(&layer.self_attn, state);
+    let attended = attend(&layer.self_attn, heads, &cache.self_attn, state);
+    let state = add_and_norm(&layer.self_attn_layer_norm, state, &attended);
+    let attended = attend(&layer.encoder_attn, heads, &cache.encoder_attn, &state);
+    let state = add_and_norm(&layer.encoder_attn_layer_norm, &state, &attended);
+    let fed = feed_forward(&layer.fc1, &layer.fc2, config.activation_function, &state);
+    add_and_norm(&layer.final_layer_norm, &state, &fed)
+}

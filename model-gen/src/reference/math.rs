@@ -1,0 +1,115 @@
+//! The vector operations the layers are written in.
+
+use crate::import::checkpoint::{LayerNorm, Linear, Matrix};
+use crate::import::config::Activation;
+
+/// PyTorch's default, which Marian keeps.
+const LAYER_NORM_EPSILON: f32 = 1e-5;
+
+/// Sum of products. Eight running sums let the compiler use vector registers; a single one would fix the order of
+/// additions and with it scalar code.
+pub(super) fn dot(a: &[f32], b: &[f32]) -> f32 {
+    debug_assert_eq!(a.len(), b.len());
+    let (a, a_rest) = a.as_chunks::<8>();
+    let (b, b_rest) = b.as_chunks::<8>();
+    let mut lanes = [0.0f32; 8];
+    for (a, b) in a.iter().zip(b) {
+        for (lane, (a, b)) in lanes.iter_mut().zip(a.iter().zip(b)) {
+            *lane += a * b;
+        }
+    }
+    let rest: f32 = a_rest.iter().zip(b_rest).map(|(a, b)| a * b).sum();
+    lanes.iter().sum::<f32>() + rest
+}
+
+/// `weight x + bias`.
+pub(super) fn linear(linear: &Linear, x: &[f32]) -> Vec<f32> {
+    matrix_vector(&linear.weight, &linear.bias, x)
+}
+
+/// `matrix x + bias`.
+pub(super) fn matrix_vector(matrix: &Matrix, bias: &[f32], x: &[f32]) -> Vec<f32> {
+    matrix.iter_rows().zip(bias).map(|(row, bias)| dot(row, x) + bias).collect()
+}
+
+/// Normalizes `residual + x` (post-norm).
+pub(super) fn add_and_norm(norm: &LayerNorm, residual: &[f32], x: &[f32]) -> Vec<f32> {
+    let sum: Vec<f32> = residual.iter().zip(x).map(|(a, b)| a + b).collect();
+    let n = sum.len() as f32;
+    let mean = sum.iter().sum::<f32>() / n;
+    let variance = sum.iter().map(|x| (x - mean) * (x - mean)).sum::<f32>() / n;
+    let scale = 1.0 / (variance + LAYER_NORM_EPSILON).sqrt();
+    let affine = norm.weight.iter().zip(&norm.bias);
+    sum.iter().zip(affine).map(|(x, (gamma, beta))| (x - mean) * scale * gamma + beta).collect()
+}
+
+/// `fc2(activation(fc1(x)))`.
+pub(super) fn feed_forward(fc1: &Linear, fc2: &Linear, activation: Activation, x: &[f32]) -> Vec<f32> {
+    let mut inner = linear(fc1, x);
+    for x in &mut inner {
+        *x = match activation {
+            Activation::Relu => x.max(0.0),
+            Activation::Silu => *x / (1.0 + (-*x).exp()),
+        };
+    }
+    linear(fc2, &inner)
+}
+
+/// Turns scores into probabilities in place.
+pub(super) fn softmax(scores: &mut [f32]) {
+    let max = scores.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    scores.iter_mut().for_each(|x| *x = (*x - max).exp());
+    let sum: f32 = scores.iter().sum();
+    scores.iter_mut().for_each(|x| *x /= sum);
+}
+
+/// Index of the largest value, the first of several.
+pub(super) fn argmax(values: &[f32]) -> usize {
+    let larger = |best, (i, x)| if x > values[best] { i } else { best };
+    values.iter().copied().enumerate().fold(0, larger)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dot_of_lengths_that_eight_does_not_divide() {
+        for n in [0, 1, 7, 8, 9, 36, 50] {
+            let a: Vec<f32> = (0..n).map(|i| i as f32).collect();
+            let wanted: usize = (0..n).map(|i| i * i).sum();
+            assert_eq!(dot(&a, &a), wanted as f32);
+        }
+    }
+
+    #[test]
+    fn norm_has_mean_beta_and_deviation_gamma() {
+        let norm = LayerNorm { weight: vec![2.0; 4], bias: vec![1.0; 4] };
+        let out = add_and_norm(&norm, &[1.0, 2.0, 3.0, 4.0], &[0.0; 4]);
+        // Mean 2.5, variance 1.25.
+        let wanted = [-1.5f32, -0.5, 0.5, 1.5].map(|x| 2.0 * x / 1.25001f32.sqrt() + 1.0);
+        out.iter().zip(wanted).for_each(|(a, b)| assert!((a - b).abs() < 1e-5, "{out:?}"));
+    }
+
+    #[test]
+    fn softmax_of_large_scores_stays_finite() {
+        let mut scores = [1000.0, 1000.0, 0.0];
+        softmax(&mut scores);
+        assert_eq!(scores, [0.5, 0.5, 0.0]);
+    }
+
+    #[test]
+    fn ties_go_to_the_lower_index() {
+        assert_eq!(argmax(&[1.0, 3.0, 3.0, f32::NEG_INFINITY]), 1);
+    }
+
+    #[test]
+    fn activations() {
+        let identity = Linear { weight: Matrix { rows: 1, cols: 1, data: vec![1.0] }, bias: vec![0.0] };
+        let apply = |activation, x| feed_forward(&identity, &identity, activation, &[x])[0];
+        assert_eq!([apply(Activation::Relu, -2.0), apply(Activation::Relu, 2.0)], [0.0, 2.0]);
+        // 1 * sigmoid(1)
+        assert!((apply(Activation::Silu, 1.0) - 0.731_058_6).abs() < 1e-6);
+        assert_eq!(apply(Activation::Silu, -200.0), 0.0);
+    }
+}

@@ -1,0 +1,100 @@
+//! For tests: small checkpoints with random weights, made on the spot.
+//!
+//! A trained checkpoint has friendly sizes; these have whatever sizes are asked for, so that tests reach the remainders
+//! of every loop. They are as deterministic as their seed.
+
+use std::io;
+use std::path::Path;
+
+mod pieces;
+mod random;
+mod spm;
+mod weights;
+
+pub use random::SplitMix64;
+
+/// Sizes of a random checkpoint.
+#[derive(Clone, Debug)]
+pub struct RandomSpec {
+    /// Width of the residual stream.
+    pub d_model: usize,
+    /// Attention heads of every layer; must divide `d_model`.
+    pub heads: usize,
+    /// Inner width of every feed-forward block.
+    pub ffn: usize,
+    /// Pieces of the vocabulary, `</s>`, `<unk>` and `<pad>` among them; at least 8.
+    pub vocab: usize,
+    /// Number of encoder layers.
+    pub encoder_layers: usize,
+    /// Number of decoder layers.
+    pub decoder_layers: usize,
+    /// `activation_function` of the config.
+    pub activation: &'static str,
+    /// Other seeds give other weights, pieces and scores.
+    pub seed: u64,
+}
+
+impl Default for RandomSpec {
+    /// Sizes that divide nothing: no row, head or vocabulary is a multiple of a vector register.
+    fn default() -> Self {
+        Self {
+            d_model: 36,
+            heads: 3,
+            ffn: 50,
+            vocab: 77,
+            encoder_layers: 2,
+            decoder_layers: 3,
+            activation: "swish",
+            seed: 1,
+        }
+    }
+}
+
+/// Writes `config.json`, `model.safetensors` (F32), `source.spm`, `target.spm`, `vocab.json` and
+/// `tokenizer_config.json` into `dir`, which must exist.
+pub fn write_random_checkpoint(dir: &Path, spec: &RandomSpec) -> io::Result<()> {
+    let mut random = SplitMix64::new(spec.seed);
+    let pieces = pieces::vocabulary(spec.vocab, &mut random);
+    write_json(&dir.join("config.json"), &config(spec))?;
+    let ids: serde_json::Map<_, _> = pieces.iter().enumerate().map(|(id, piece)| (piece.clone(), id.into())).collect();
+    write_json(&dir.join("vocab.json"), &ids.into())?;
+    let languages = serde_json::json!({"source_lang": "eng", "target_lang": "spa", "separate_vocabs": false});
+    write_json(&dir.join("tokenizer_config.json"), &languages)?;
+    let spm = spm::model(&pieces, &mut random);
+    std::fs::write(dir.join("source.spm"), &spm)?;
+    std::fs::write(dir.join("target.spm"), &spm)?;
+    weights::write(&dir.join("model.safetensors"), spec, &mut random)
+}
+
+fn write_json(path: &Path, value: &serde_json::Value) -> io::Result<()> {
+    std::fs::write(path, serde_json::to_string_pretty(value)?)
+}
+
+fn config(spec: &RandomSpec) -> serde_json::Value {
+    let pad = spec.vocab - 1;
+    serde_json::json!({
+        "model_type": "marian",
+        "activation_function": spec.activation,
+        "d_model": spec.d_model,
+        "encoder_layers": spec.encoder_layers,
+        "decoder_layers": spec.decoder_layers,
+        "encoder_attention_heads": spec.heads,
+        "decoder_attention_heads": spec.heads,
+        "encoder_ffn_dim": spec.ffn,
+        "decoder_ffn_dim": spec.ffn,
+        "vocab_size": spec.vocab,
+        "decoder_vocab_size": spec.vocab,
+        "bos_token_id": 0,
+        "eos_token_id": 0,
+        "pad_token_id": pad,
+        "decoder_start_token_id": pad,
+        "scale_embedding": true,
+        "static_position_embeddings": true,
+        "max_position_embeddings": 64,
+        "tie_word_embeddings": true,
+        "share_encoder_decoder_embeddings": true,
+    })
+}
+
+#[cfg(test)]
+mod tests;

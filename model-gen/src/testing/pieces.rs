@@ -1,0 +1,34 @@
+//! The vocabulary of a random checkpoint.
+
+use std::collections::BTreeSet;
+
+use super::SplitMix64;
+
+/// What a space looks like in a piece.
+const SPACE: &str = "\u{2581}";
+
+/// Pieces by id: `</s>`, `<unk>`, the space, letters, digits, punctuation, then multi-letter pieces up to the size asked
+/// for, and `<pad>` last, as Marian's converter numbers them.
+pub(super) fn vocabulary(size: usize, random: &mut SplitMix64) -> Vec<String> {
+    assert!(size >= 8, "a vocabulary needs room for its special pieces and some letters");
+    let single = ('a'..='z').chain('0'..='9').chain(".,?!'-¿ñ".chars()).map(String::from);
+    let fixed = ["</s>", "<unk>", SPACE].map(String::from).into_iter().chain(single);
+    let mut pieces: Vec<String> = fixed.take(size - 1).collect();
+    let mut seen: BTreeSet<String> = pieces.iter().cloned().collect();
+    while pieces.len() < size - 1 {
+        let piece = multi_letter(random);
+        if seen.insert(piece.clone()) {
+            pieces.push(piece);
+        }
+    }
+    pieces.push("<pad>".to_owned());
+    pieces
+}
+
+/// Two to four common letters, every second time at the beginning of a word.
+fn multi_letter(random: &mut SplitMix64) -> String {
+    let space = if random.below(2) == 0 { SPACE } else { "" };
+    let letters = 2 + random.below(3);
+    let word: String = (0..letters).map(|_| char::from(b"etaoinshrdlucm"[random.below(14)])).collect();
+    format!("{space}{word}")
+}

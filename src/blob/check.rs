@@ -1,0 +1,150 @@
+//! The tensor table against the spec: every tensor there, of the right role, shape and place, with numbers that keep
+//! the arithmetic inside its proofs. After this the step loop checks nothing.
+
+use super::layout::{Block, DECODER_ROLES, ENCODER_ROLES, NONE, Role, SectionKind, TensorEntry};
+use super::spec::Spec;
+use super::tensor::{Tensor, dtype};
+use crate::engine::EngineKind;
+use crate::error::BlobError;
+use core::ops::RangeInclusive;
+
+/// Marks a tensor that belongs to no block.
+const NO_BLOCK: u16 = u16::MAX;
+/// Fraction bits a format may have.
+const FRAC: RangeInclusive<i8> = -16..=30;
+
+fn malformed(index: u32) -> BlobError {
+    BlobError::Malformed { section: SectionKind::Tensors as u32, index }
+}
+
+fn unsupported(index: u32) -> BlobError {
+    BlobError::Unsupported { section: SectionKind::Tensors as u32, index }
+}
+
+/// The tensor table and the weights it points into.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tensors<'a> {
+    table: &'a [u8],
+    weights: &'a [u8],
+    /// Entries before those of the blocks.
+    globals: usize,
+}
+
+impl<'a> Tensors<'a> {
+    /// Checks the table against the spec.
+    pub fn parse(spec: &Spec<'a>, engine: EngineKind, table: &'a [u8], weights: &'a [u8]) -> Result<Self, BlobError> {
+        let count = spec.header().tensor_count;
+        let in_blocks = spec.encoder_blocks() * ENCODER_ROLES.len() + spec.decoder_blocks() * DECODER_ROLES.len();
+        let globals = (count as usize).checked_sub(in_blocks).ok_or(malformed(0))?;
+        if (count as usize).checked_mul(TensorEntry::SIZE) != Some(table.len()) {
+            return Err(malformed(0));
+        }
+        let tensors = Tensors { table, weights, globals };
+        for i in 0..globals as u32 {
+            tensors.check_global(spec, engine, i)?;
+        }
+        let mut index = globals as u32;
+        for i in 0..spec.block_count() {
+            let block = spec.block(i).ok_or(malformed(0))?;
+            let roles: &[Role] = if i < spec.encoder_blocks() { &ENCODER_ROLES } else { &DECODER_ROLES };
+            for &role in roles {
+                tensors.check_tensor(spec, engine, index, role, i as u16, Some(block), 0)?;
+                index += 1;
+            }
+        }
+        Ok(tensors)
+    }
+
+    fn check_global(&self, spec: &Spec<'_>, engine: EngineKind, index: u32) -> Result<(), BlobError> {
+        let h = spec.header();
+        if index == h.positions {
+            return self.check_tensor(spec, engine, index, Role::Positions, NO_BLOCK, None, 0);
+        }
+        let (source, target, output) = (index == h.source_embedding, index == h.target_embedding, index == h.output);
+        if !(source || target || output) || (source && h.source_vocab != h.target_vocab && (target || output)) {
+            return Err(malformed(index));
+        }
+        let role = if source || target { Role::Embedding } else { Role::Output };
+        let vocab = if source { h.source_vocab } else { h.target_vocab };
+        self.check_tensor(spec, engine, index, role, NO_BLOCK, None, vocab)
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "one call site a kind of tensor; a struct would only rename them")]
+    fn check_tensor(
+        &self,
+        spec: &Spec<'_>,
+        engine: EngineKind,
+        index: u32,
+        role: Role,
+        block: u16,
+        within: Option<Block>,
+        vocab: u32,
+    ) -> Result<(), BlobError> {
+        let e = TensorEntry::read(self.table, index as usize * TensorEntry::SIZE).ok_or(malformed(index))?;
+        let tensor = Tensor::new(e, self.weights);
+        let shape = role.shape(spec.d_model() as u32, within.map_or(0, |b| b.ffn), vocab);
+        let dtype = match (role, engine) {
+            (Role::Positions, _) => dtype::STEPS,
+            _ if !role.is_linear() => dtype::NORM,
+            (_, EngineKind::Int8) => dtype::I8,
+            (_, EngineKind::F16) => dtype::F16,
+        };
+        if e.dtype != dtype {
+            return Err(unsupported(index));
+        }
+        let placed = e.role == role as u8 && e.block == block && (e.rows, e.cols) == shape && tensor.parts_exist();
+        // A norm always has a beta, so that the loop over its elements needs no second form.
+        let numbers = match engine {
+            _ if role == Role::Positions => true,
+            EngineKind::Int8 if role.is_linear() => {
+                (8..=16).contains(&e.in_bits)
+                    // cols * 128 * (2^(bits-1) - 1) must stay below 2^31.
+                    && (e.cols as u64) * 128 * ((1 << (e.in_bits - 1)) - 1) < 1 << 31
+                    && FRAC.contains(&e.out_frac)
+                    && FRAC.contains(&e.embed_frac)
+                    && e.embed_scale < 1 << 31
+            }
+            EngineKind::Int8 => {
+                e.in_bits == 16 && e.bias != NONE && (0..=15).contains(&e.scale_shift) && FRAC.contains(&e.out_frac)
+            }
+            EngineKind::F16 if role.is_linear() => {
+                tensor.blocks::<u16>().iter().flatten().all(|&w| w & 0x7c00 != 0x7c00)
+                    && tensor.bias::<f32>().iter().all(|b| b.is_finite())
+                    && f32::from_bits(e.embed_scale).is_finite()
+            }
+            EngineKind::F16 => {
+                e.in_bits == 32
+                    && e.bias != NONE
+                    && tensor.vector::<f32>().iter().chain(tensor.bias::<f32>()).all(|v| v.is_finite())
+            }
+        };
+        if placed && numbers { Ok(()) } else { Err(malformed(index)) }
+    }
+
+    /// Tensor `index` of the table.
+    pub fn get(&self, index: u32) -> Result<Tensor<'a>, BlobError> {
+        let entry = TensorEntry::read(self.table, (index as usize).saturating_mul(TensorEntry::SIZE));
+        Ok(Tensor::new(entry.ok_or(malformed(index))?, self.weights))
+    }
+
+    /// The tensor of `role` in encoder block `block`.
+    pub fn encoder(&self, block: usize, role: Role) -> Result<Tensor<'a>, BlobError> {
+        self.in_block(self.globals + block * ENCODER_ROLES.len(), &ENCODER_ROLES, role)
+    }
+
+    /// The tensor of `role` in decoder block `block` of a model with `encoder_blocks` encoder blocks.
+    pub fn decoder(&self, encoder_blocks: usize, block: usize, role: Role) -> Result<Tensor<'a>, BlobError> {
+        let first = self.globals + encoder_blocks * ENCODER_ROLES.len() + block * DECODER_ROLES.len();
+        self.in_block(first, &DECODER_ROLES, role)
+    }
+
+    fn in_block(&self, first: usize, roles: &[Role], role: Role) -> Result<Tensor<'a>, BlobError> {
+        let offset = roles.iter().position(|&r| r == role).ok_or(malformed(first as u32))?;
+        self.get((first + offset) as u32)
+    }
+
+    /// Every tensor of the table.
+    pub fn iter(self) -> impl Iterator<Item = Tensor<'a>> {
+        (0..(self.table.len() / TensorEntry::SIZE) as u32).filter_map(move |i| self.get(i).ok())
+    }
+}

@@ -1,0 +1,208 @@
+//! The tokenizer section: [`TokenizerHeader`], the character map's double array (`u32` units), its replacement
+//! strings, the surface of unknown pieces.
+//!
+//! The double array and the strings are those of SentencePiece's `precompiled_charsmap`, as they stand in the model.
+
+use super::layout::SectionKind;
+use super::record::record;
+use crate::error::BlobError;
+use crate::num::soft_float::is_finite32;
+
+record! {
+    /// Start of the tokenizer section.
+    pub struct TokenizerHeader[24] {
+        /// Segmentation: 0 unigram.
+        algorithm: u8 @ 0,
+        /// Source side: 1 remove extra whitespace, 2 dummy prefix, 4 escape whitespace, 8 whitespace as suffix,
+        /// 16 byte fallback.
+        source_flags: u8 @ 1,
+        /// Target side: 1 drop whitespace before the first piece, 2 drop it before all leading pieces.
+        target_flags: u8 @ 2,
+        /// Character map: 0 none, 1 double array as in SentencePiece.
+        charsmap: u8 @ 3,
+        /// Id of source pieces that are not in the vocabulary.
+        unk_id: u16 @ 4,
+        /// Bytes of the surface that an unknown target piece is written as.
+        unk_surface_len: u16 @ 6,
+        /// Score of an unknown character, the bits of a binary32.
+        unk_score: u32 @ 8,
+        /// Units of the double array, four bytes each.
+        trie_units: u32 @ 12,
+        /// Bytes of the replacement strings, each ended by a zero byte.
+        strings_len: u32 @ 16,
+        /// Zero.
+        reserved: u32 @ 20,
+    }
+}
+
+/// Bits of [`TokenizerHeader::source_flags`].
+pub mod source_flag {
+    /// Runs of whitespace become one, none stays at the ends.
+    pub const REMOVE_EXTRA_WHITESPACES: u8 = 1;
+    /// The text gets a whitespace before (or after) it.
+    pub const ADD_DUMMY_PREFIX: u8 = 2;
+    /// Spaces become U+2581.
+    pub const ESCAPE_WHITESPACES: u8 = 4;
+    /// The dummy whitespace goes after the text.
+    pub const WHITESPACE_AS_SUFFIX: u8 = 8;
+    /// Unknown characters become byte pieces.
+    pub const BYTE_FALLBACK: u8 = 16;
+    /// All of them.
+    pub const ALL: u8 = 31;
+}
+
+/// Bits of [`TokenizerHeader::target_flags`].
+pub mod target_flag {
+    /// A whitespace that starts the first written piece is dropped.
+    pub const DROP_LEADING: u8 = 1;
+    /// So is one of every further piece while nothing has been written.
+    pub const DROP_ALL_LEADING: u8 = 2;
+    /// All of them.
+    pub const ALL: u8 = 3;
+}
+
+/// What the tokenizer section holds, borrowed.
+#[derive(Clone, Copy, Debug)]
+pub struct TokenizerTables<'b> {
+    /// Bits of [`source_flag`].
+    pub source_flags: u8,
+    /// Bits of [`target_flag`].
+    pub target_flags: u8,
+    /// Id of source pieces that are not in the vocabulary.
+    pub unk_id: u16,
+    /// Score of an unknown character, the bits of a binary32.
+    pub unk_score: u32,
+    /// Little-endian units of the double array; empty without a character map.
+    pub trie: &'b [[u8; 4]],
+    /// Replacement strings, each ended by a zero byte.
+    pub strings: &'b [u8],
+    /// What an unknown target piece is written as.
+    pub unk_surface: &'b str,
+}
+
+impl<'b> TokenizerTables<'b> {
+    /// Reads and checks a section. Units of the double array are checked when they are followed.
+    pub fn parse(section: &'b [u8]) -> Result<Self, BlobError> {
+        Self::parse_checked(section).unwrap_or(Err(malformed()))
+    }
+
+    /// `None` where a range leaves the section.
+    fn parse_checked(section: &'b [u8]) -> Option<Result<Self, BlobError>> {
+        let header = TokenizerHeader::read(section, 0)?;
+        if header.algorithm != 0
+            || header.charsmap > 1
+            || header.source_flags & !source_flag::ALL != 0
+            || header.target_flags & !target_flag::ALL != 0
+            || header.reserved != 0
+        {
+            return Some(Err(BlobError::Unsupported { section: SectionKind::Tokenizer as u32, index: 0 }));
+        }
+        let (_, rest) = section.split_at_checked(TokenizerHeader::SIZE)?;
+        let (trie, rest) = rest.split_at_checked((header.trie_units as usize).checked_mul(4)?)?;
+        let (strings, rest) = rest.split_at_checked(header.strings_len as usize)?;
+        let unk_surface = core::str::from_utf8(rest).ok()?;
+        let (trie, _) = trie.as_chunks::<4>();
+        let consistent = rest.len() == header.unk_surface_len as usize
+            && is_finite32(header.unk_score)
+            && (header.charsmap == 1) != trie.is_empty();
+        consistent.then_some(Ok(TokenizerTables {
+            source_flags: header.source_flags,
+            target_flags: header.target_flags,
+            unk_id: header.unk_id,
+            unk_score: header.unk_score,
+            trie,
+            strings,
+            unk_surface,
+        }))
+    }
+
+    /// Bytes [`Self::emit`] writes.
+    pub const fn emitted_len(&self) -> usize {
+        let trie = self.trie.len().saturating_mul(4);
+        TokenizerHeader::SIZE
+            .saturating_add(trie)
+            .saturating_add(self.strings.len())
+            .saturating_add(self.unk_surface.len())
+    }
+
+    /// Writes the section, or `None` where `out` is too short or a length does not fit its field.
+    pub fn emit(&self, out: &mut [u8]) -> Option<usize> {
+        let len = self.emitted_len();
+        let (header, rest) = out.get_mut(..len)?.split_at_mut_checked(TokenizerHeader::SIZE)?;
+        TokenizerHeader {
+            algorithm: 0,
+            source_flags: self.source_flags,
+            target_flags: self.target_flags,
+            charsmap: u8::from(!self.trie.is_empty()),
+            unk_id: self.unk_id,
+            unk_surface_len: self.unk_surface.len().try_into().ok()?,
+            unk_score: self.unk_score,
+            trie_units: self.trie.len().try_into().ok()?,
+            strings_len: self.strings.len().try_into().ok()?,
+            reserved: 0,
+        }
+        .write(header, 0)?;
+        let (trie, rest) = rest.split_at_mut_checked(self.trie.as_flattened().len())?;
+        trie.copy_from_slice(self.trie.as_flattened());
+        let (strings, unk_surface) = rest.split_at_mut_checked(self.strings.len())?;
+        strings.copy_from_slice(self.strings);
+        unk_surface.copy_from_slice(self.unk_surface.as_bytes());
+        Some(len)
+    }
+}
+
+fn malformed() -> BlobError {
+    BlobError::Malformed { section: SectionKind::Tokenizer as u32, index: 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const TABLES: TokenizerTables = TokenizerTables {
+        source_flags: source_flag::ALL,
+        target_flags: target_flag::DROP_LEADING,
+        unk_id: 1,
+        unk_score: 0xc1200000,
+        trie: &[[1, 2, 3, 4], [5, 6, 7, 8]],
+        strings: b"a\0bc\0",
+        unk_surface: " ? ",
+    };
+
+    #[test]
+    fn reads_what_it_writes() {
+        let mut bytes = [0u8; 64];
+        let len = TABLES.emit(&mut bytes).unwrap();
+        assert_eq!(len, 24 + 8 + 5 + 3);
+        let read = TokenizerTables::parse(&bytes[..len]).unwrap();
+        assert_eq!((read.trie, read.strings, read.unk_surface), (TABLES.trie, TABLES.strings, TABLES.unk_surface));
+        assert_eq!((read.unk_id, read.unk_score), (1, 0xc1200000));
+        for cut in 0..len {
+            assert!(TokenizerTables::parse(&bytes[..cut]).is_err(), "cut to {cut}");
+        }
+        assert!(TABLES.emit(&mut bytes[..len - 1]).is_none());
+    }
+
+    #[test]
+    fn refuses_what_it_can_not_run() {
+        let mut bytes = [0u8; 64];
+        let len = TABLES.emit(&mut bytes).unwrap();
+        for (at, value) in [(0, 1), (1, 32), (2, 4), (3, 2), (20, 1)] {
+            let mut bytes = bytes;
+            bytes[at] = value;
+            let error = TokenizerTables::parse(&bytes[..len]).unwrap_err();
+            assert_eq!(error, BlobError::Unsupported { section: 4, index: 0 }, "byte {at}");
+        }
+        bytes[11] = 0x7f;
+        bytes[10] = 0x80;
+        assert_eq!(TokenizerTables::parse(&bytes[..len]).unwrap_err(), malformed(), "infinite unknown score");
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_refused_or_read(bytes in proptest::collection::vec(any::<u8>(), 0..100)) {
+            let _ = TokenizerTables::parse(&bytes);
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! Keys and values of every cross-attention: projected once a phrase, read at every step.
+
+use crate::arena::{BLOCK_TOKENS, Carver, Kv, Work};
+use crate::blob::Blob;
+use crate::blob::layout::Role;
+use crate::engine::Engine;
+use crate::error::Error;
+use crate::layer::{Tokens, store_kv};
+
+/// Projects the encoder's output for every decoder block into `cross`, sized for `limit` source tokens.
+pub(crate) fn project<E: Engine>(
+    engine: E,
+    blob: &Blob,
+    hidden: &mut [E::Hidden],
+    frac: i8,
+    limit: usize,
+    cross: &mut [u8],
+    work: &mut Work<E>,
+) -> Result<(), Error> {
+    let (spec, tensors) = (blob.spec(), blob.table());
+    let d_model = spec.d_model();
+    let mut carver = Carver::new(cross);
+    for i in 0..spec.decoder_blocks() {
+        let Some(block) = spec.decoder_block(i) else { break };
+        let heads = block.heads as usize;
+        let role = |role| tensors.decoder(spec.encoder_blocks(), i, role);
+        let [key, value] = [role(Role::CrossK)?, role(Role::CrossV)?];
+        let mut kv = Kv::<E>::carve(&mut carver, limit, d_model, heads)?;
+        for (n, hidden) in hidden.chunks_mut(BLOCK_TOKENS * d_model).enumerate() {
+            let tokens = Tokens { hidden, frac };
+            store_kv(engine, [&key, &value], heads, &tokens, n * BLOCK_TOKENS, &mut kv, work);
+        }
+    }
+    Ok(())
+}

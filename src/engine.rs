@@ -1,0 +1,124 @@
+//! What the two engines share: the flow of a translation is written once over this trait.
+
+use crate::blob::Tensor;
+use crate::blob::layout::{Block, SpecHeader};
+use crate::error::BlobError;
+use crate::observe::{Logits, Row};
+use bytemuck::Pod;
+
+/// Which arithmetic a blob was packed for; the discriminant is stored in the header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum EngineKind {
+    /// int8 weights, dynamic activations, integers only.
+    Int8 = 0,
+    /// f16 weights, f32 arithmetic in one written order.
+    F16 = 1,
+}
+
+impl EngineKind {
+    /// The engine of a header, if this build has code for it.
+    pub(crate) const fn from_header(engine: u8) -> Result<Self, BlobError> {
+        match engine {
+            0 if cfg!(feature = "int8") => Ok(EngineKind::Int8),
+            1 if cfg!(feature = "f16") => Ok(EngineKind::F16),
+            _ => Err(BlobError::Unsupported { section: 0, index: 0 }),
+        }
+    }
+
+    /// The name used on command lines and in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            EngineKind::Int8 => "int8",
+            EngineKind::F16 => "f16",
+        }
+    }
+}
+
+/// Keys, or values, of the positions an attention looks at: `len x d_model`, position-major.
+#[derive(Clone, Copy)]
+pub(crate) struct Cached<'c, E: Engine> {
+    pub rows: &'c [E::Cache],
+    /// One scale a position and head; empty in an engine without scales.
+    pub scales: &'c [E::Scale],
+}
+
+/// Where one attention writes intermediate values: sized by the arena plan.
+pub(crate) struct AttendScratch<'s, E: Engine> {
+    /// One value a position.
+    pub scores: &'s mut [E::Wide],
+    /// One head of the query, then one weight a position.
+    pub inputs: &'s mut [E::Input],
+}
+
+/// One engine's arithmetic. All slices are row-major, a token a row.
+pub(crate) trait Engine: Copy {
+    /// Hidden state between blocks.
+    type Hidden: Pod;
+    /// Input of a linear.
+    type Input: Pod;
+    /// Output of a linear.
+    type Wide: Pod;
+    /// Element of a key or value cache.
+    type Cache: Pod;
+    /// Scale of a dynamically quantized vector.
+    type Scale: Pod;
+    /// Scales a vector needs: 1, or 0.
+    const SCALES: usize;
+
+    /// Embedding row `id` times the embedding scale, plus position `position`.
+    fn embed(self, table: &Tensor, steps: &Tensor, id: u16, position: u16, out: &mut [Self::Hidden]);
+
+    /// A hidden state as the input of `linear`; `frac` are the hidden state's fraction bits.
+    fn input_of_hidden(
+        self,
+        linear: &Tensor,
+        hidden: &[Self::Hidden],
+        frac: i8,
+        out: &mut [Self::Input],
+    ) -> Self::Scale;
+
+    /// The output of a linear with fraction bits `frac` as the input of `linear`.
+    fn input_of_wide(self, linear: &Tensor, wide: &[Self::Wide], frac: i8, out: &mut [Self::Input]) -> Self::Scale;
+
+    /// `out[t] = W x[t] + b` for every token.
+    fn linear(self, linear: &Tensor, x: &[Self::Input], scales: &[Self::Scale], out: &mut [Self::Wide]);
+
+    /// Stores one token's key or value, quantized a head at a time.
+    fn store(self, wide: &[Self::Wide], frac: i8, heads: usize, rows: &mut [Self::Cache], scales: &mut [Self::Scale]);
+
+    /// Attention of one token: `query` (`d_model` values with `frac` fraction bits) becomes the context, in the
+    /// fraction bits of the values.
+    #[expect(clippy::too_many_arguments, reason = "an attention has this many inputs")]
+    fn attend(
+        self,
+        query: &mut [Self::Wide],
+        frac: i8,
+        keys: Cached<Self>,
+        values: Cached<Self>,
+        value_frac: i8,
+        heads: usize,
+        scratch: &mut AttendScratch<Self>,
+    );
+
+    /// The block's activation, in place.
+    fn activate(self, wide: &mut [Self::Wide], frac: i8, block: &Block);
+
+    /// `hidden = norm(hidden + wide)`.
+    #[expect(clippy::too_many_arguments, reason = "both operands carry their format")]
+    fn add_norm(
+        self,
+        norm: &Tensor,
+        spec: &SpecHeader,
+        hidden: &mut [Self::Hidden],
+        frac: i8,
+        wide: &mut [Self::Wide],
+        wide_frac: i8,
+    );
+
+    /// Logits of one token, in blocks of up to four rows from the first: nothing is stored.
+    fn logits(self, output: &Tensor, x: &[Self::Input], scale: Self::Scale, sink: impl FnMut(usize, Logits<'_>));
+
+    /// A hidden state for observers.
+    fn row(hidden: &[Self::Hidden], frac: i8) -> Row<'_>;
+}

@@ -1,0 +1,137 @@
+//! Looking on: what a translation shows to those who want ids, logits, layer outputs or each token as it comes.
+
+use crate::blob::CRC32;
+use core::ops::ControlFlow;
+
+/// A place in the model whose output can be observed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// Output of encoder block `n - 1`; 0 is the embedding with positions.
+    Encoder(u8),
+    /// Output of decoder block `n - 1`; 0 is the embedding with positions.
+    Decoder(u8),
+}
+
+/// A hidden state of one token.
+#[derive(Clone, Copy, Debug)]
+pub enum Row<'a> {
+    /// int8 engine: value `i` is `values[i] * 2^-frac`.
+    Fixed {
+        /// Mantissas.
+        values: &'a [i16],
+        /// Fraction bits.
+        frac: i8,
+    },
+    /// f16 engine.
+    Float(&'a [f32]),
+}
+
+/// Consecutive logits.
+#[derive(Clone, Copy, Debug)]
+pub enum Logits<'a> {
+    /// int8 engine: value `i` is `values[i] * 2^-frac`.
+    Fixed {
+        /// Mantissas.
+        values: &'a [i32],
+        /// Fraction bits.
+        frac: i8,
+    },
+    /// f16 engine.
+    Float(&'a [f32]),
+}
+
+/// Receives what a translation computes. Every method has a default that does nothing and costs nothing.
+pub trait Observer {
+    /// The hidden state of the token at `position` after `stage`.
+    fn hidden(&mut self, stage: Stage, position: usize, row: Row<'_>) {
+        let _ = (stage, position, row);
+    }
+
+    /// Logits `first..` of `step`; calls cover the vocabulary in order.
+    fn logits(&mut self, step: usize, first: usize, logits: Logits<'_>) {
+        let _ = (step, first, logits);
+    }
+
+    /// The token chosen at `step`. `Break` ends the translation after it.
+    fn token(&mut self, step: usize, id: u16) -> ControlFlow<()> {
+        let _ = (step, id);
+        ControlFlow::Continue(())
+    }
+}
+
+/// Observes nothing.
+impl Observer for () {}
+
+/// Two observers at once.
+impl<A: Observer, B: Observer> Observer for (A, B) {
+    fn hidden(&mut self, stage: Stage, position: usize, row: Row<'_>) {
+        self.0.hidden(stage, position, row);
+        self.1.hidden(stage, position, row);
+    }
+
+    fn logits(&mut self, step: usize, first: usize, logits: Logits<'_>) {
+        self.0.logits(step, first, logits);
+        self.1.logits(step, first, logits);
+    }
+
+    fn token(&mut self, step: usize, id: u16) -> ControlFlow<()> {
+        match (self.0.token(step, id), self.1.token(step, id)) {
+            (ControlFlow::Continue(()), ControlFlow::Continue(())) => ControlFlow::Continue(()),
+            _ => ControlFlow::Break(()),
+        }
+    }
+}
+
+impl<O: Observer + ?Sized> Observer for &mut O {
+    fn hidden(&mut self, stage: Stage, position: usize, row: Row<'_>) {
+        (**self).hidden(stage, position, row);
+    }
+
+    fn logits(&mut self, step: usize, first: usize, logits: Logits<'_>) {
+        (**self).logits(step, first, logits);
+    }
+
+    fn token(&mut self, step: usize, id: u16) -> ControlFlow<()> {
+        (**self).token(step, id)
+    }
+}
+
+/// CRC-32 over every logit of every step, little-endian, four bytes each: equal on host and device where the bits are.
+///
+/// A float NaN counts as 0x7fc00000, since processors differ in the NaN they make.
+#[derive(Clone)]
+pub struct LogitsCrc(crc::Digest<'static, u32>);
+
+impl LogitsCrc {
+    /// A checksum over nothing yet.
+    pub fn new() -> Self {
+        LogitsCrc(CRC32.digest())
+    }
+
+    /// The checksum so far.
+    pub fn value(&self) -> u32 {
+        self.0.clone().finalize()
+    }
+}
+
+impl Default for LogitsCrc {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Observer for LogitsCrc {
+    fn logits(&mut self, _step: usize, _first: usize, logits: Logits<'_>) {
+        match logits {
+            Logits::Fixed { values, .. } => values.iter().for_each(|v| self.0.update(&v.to_le_bytes())),
+            Logits::Float(values) => values.iter().for_each(|&v| self.0.update(&float_bytes(v))),
+        }
+    }
+}
+
+/// The four bytes a float counts as in a checksum.
+pub(crate) fn float_bytes(v: f32) -> [u8; 4] {
+    let bits = v.to_bits();
+    // Written on the bits, so that a build without the f16 engine has no float comparison.
+    if bits & 0x7fff_ffff > 0x7f80_0000 { 0x7fc0_0000u32 } else { bits }.to_le_bytes()
+}

@@ -1,0 +1,48 @@
+//! Matrix times tokens, and the output matrix.
+
+use crate::blob::Tensor;
+use crate::kernel::{ROWS, dot4_f16, dot4x2_f16};
+use crate::observe::Logits;
+use half::f16;
+
+/// Adds the bias and writes the rows of a block that exist.
+#[inline(always)]
+fn finish(block: usize, acc: [f32; ROWS], bias: &[f32], out: &mut [f32]) {
+    let first = block * ROWS;
+    let end = out.len().min(first + ROWS);
+    for (i, (out, acc)) in out.get_mut(first..end).unwrap_or_default().iter_mut().zip(acc).enumerate() {
+        *out = acc + bias.get(first + i).copied().unwrap_or(0.0);
+    }
+}
+
+/// `out[t] = W x[t] + b`, weight blocks outside, tokens inside.
+pub(super) fn linear(tensor: &Tensor, x: &[f32], out: &mut [f32]) {
+    let (rows, cols) = (tensor.rows().max(1), tensor.cols().max(1));
+    let bias = tensor.bias::<f32>();
+    for (b, block) in tensor.blocks::<f16>().chunks_exact(cols).enumerate() {
+        let mut tokens = x.chunks_exact(cols).zip(out.chunks_exact_mut(rows));
+        while let Some((x0, out0)) = tokens.next() {
+            if let Some((x1, out1)) = tokens.next() {
+                let [acc0, acc1] = dot4x2_f16(block, x0, x1);
+                finish(b, acc0, bias, out0);
+                finish(b, acc1, bias, out1);
+            } else {
+                finish(b, dot4_f16(block, x0), bias, out0);
+            }
+        }
+    }
+}
+
+/// Logits of one token, a row block at a time.
+pub(super) fn logits(tensor: &Tensor, x: &[f32], mut sink: impl FnMut(usize, Logits<'_>)) {
+    let bias = tensor.bias::<f32>();
+    for (b, block) in tensor.blocks::<f16>().chunks_exact(tensor.cols().max(1)).enumerate() {
+        let first = b * ROWS;
+        let mut values = dot4_f16(block, x);
+        for (i, value) in values.iter_mut().enumerate() {
+            *value += bias.get(first + i).copied().unwrap_or(0.0);
+        }
+        let live = tensor.rows().saturating_sub(first).min(ROWS);
+        sink(first, Logits::Float(values.get(..live).unwrap_or_default()));
+    }
+}

@@ -1,0 +1,85 @@
+//! The int8 engine: integers only.
+//!
+//! | quantity | format |
+//! |---|---|
+//! | weights | i8, a u16 scale a row |
+//! | input of a linear | 8 to 16 bits in i16, one dynamic [`Scale`] a token |
+//! | output of a linear, logits | i32, fraction bits fixed by the blob |
+//! | hidden state | i16, fraction bits fixed by the blob for each norm |
+//! | keys, values | i8, one dynamic scale a position and head |
+//! | softmax weights | Q15 |
+
+mod attention;
+mod embedding;
+mod feed_forward;
+mod layer_norm;
+mod linear;
+mod quantize;
+
+use crate::blob::Tensor;
+use crate::blob::layout::{Block, SpecHeader};
+use crate::engine::{AttendScratch, Cached, Engine};
+use crate::num::Scale;
+use crate::observe::{Logits, Row};
+
+/// The engine; it has no state.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Int8;
+
+impl Engine for Int8 {
+    type Hidden = i16;
+    type Input = i16;
+    type Wide = i32;
+    type Cache = i8;
+    type Scale = Scale;
+    const SCALES: usize = 1;
+
+    fn embed(self, table: &Tensor, steps: &Tensor, id: u16, position: u16, out: &mut [i16]) {
+        embedding::embed(table, steps, id, position, out);
+    }
+
+    fn input_of_hidden(self, linear: &Tensor, hidden: &[i16], frac: i8, out: &mut [i16]) -> Scale {
+        quantize::hidden(hidden, frac, linear.entry.in_bits, out)
+    }
+
+    fn input_of_wide(self, linear: &Tensor, wide: &[i32], frac: i8, out: &mut [i16]) -> Scale {
+        quantize::dynamic(wide.iter().copied(), frac, linear.entry.in_bits, out)
+    }
+
+    fn linear(self, linear: &Tensor, x: &[i16], scales: &[Scale], out: &mut [i32]) {
+        linear::linear(linear, x, scales, out);
+    }
+
+    fn store(self, wide: &[i32], frac: i8, heads: usize, rows: &mut [i8], scales: &mut [Scale]) {
+        quantize::store(wide, frac, heads, rows, scales);
+    }
+
+    fn attend(
+        self,
+        query: &mut [i32],
+        frac: i8,
+        keys: Cached<Self>,
+        values: Cached<Self>,
+        value_frac: i8,
+        heads: usize,
+        scratch: &mut AttendScratch<Self>,
+    ) {
+        attention::attend(query, frac, keys, values, value_frac, heads, scratch);
+    }
+
+    fn activate(self, wide: &mut [i32], frac: i8, block: &Block) {
+        feed_forward::activate(wide, frac, block.activation());
+    }
+
+    fn add_norm(self, norm: &Tensor, spec: &SpecHeader, hidden: &mut [i16], frac: i8, wide: &mut [i32], wide_frac: i8) {
+        layer_norm::add_norm(norm, spec.norm_eps_q32, hidden, frac, wide, wide_frac);
+    }
+
+    fn logits(self, output: &Tensor, x: &[i16], scale: Scale, sink: impl FnMut(usize, Logits<'_>)) {
+        linear::logits(output, x, scale, sink);
+    }
+
+    fn row(values: &[i16], frac: i8) -> Row<'_> {
+        Row::Fixed { values, frac }
+    }
+}

@@ -1,0 +1,5 @@
+//! Search over the decoder's outputs.
+
+mod greedy;
+
+pub(crate) use greedy::Best;

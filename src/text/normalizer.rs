@@ -1,0 +1,141 @@
+//! Normalization, as SentencePiece's `Normalizer` does it: the model's own character map, longest match first, then
+//! the treatment of whitespace. Input is any bytes; output is what the segmenter reads.
+
+use super::charsmap::CharsMap;
+use super::vocab::{SourceKind, Vocab};
+use crate::blob::tokenizer::source_flag;
+use crate::error::Error;
+
+/// U+2581, which stands for a space inside pieces.
+pub(crate) const SPACE: &str = "\u{2581}";
+/// U+FFFD, which a byte that is not part of UTF-8 becomes.
+pub(crate) const REPLACEMENT: &str = "\u{fffd}";
+
+/// The rules of one model.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Normalizer<'b> {
+    pub(crate) flags: u8,
+    pub(crate) charsmap: CharsMap<'b>,
+    /// User-defined pieces in it are left as they are; `None` where it has none, which saves the search.
+    pub(crate) user_defined: Option<Vocab<'b>>,
+}
+
+impl Normalizer<'_> {
+    /// Writes the normalized text to `out` and returns its length. `out` must have room for one whitespace more than
+    /// what stays of the text.
+    pub(crate) fn normalize(&self, text: &[u8], out: &mut [u8]) -> Result<usize, Error> {
+        let remove_extra = self.has(source_flag::REMOVE_EXTRA_WHITESPACES);
+        let space = if self.has(source_flag::ESCAPE_WHITESPACES) { SPACE.as_bytes() } else { b" " };
+        let mut out = Writer { out, len: 0 };
+        let mut rest = text;
+        if remove_extra {
+            while let Some((b" ", tail)) = self.next(rest) {
+                rest = tail;
+            }
+        }
+        if rest.is_empty() {
+            return Ok(0);
+        }
+        let (prefix, suffix) =
+            match (self.has(source_flag::ADD_DUMMY_PREFIX), self.has(source_flag::WHITESPACE_AS_SUFFIX)) {
+                (false, _) => (false, false),
+                (true, suffix) => (!suffix, suffix),
+            };
+        if prefix {
+            out.push(space)?;
+        }
+        let mut after_space = remove_extra;
+        while let Some((mut piece, tail)) = self.next(rest) {
+            while after_space && let Some((b' ', after)) = piece.split_first() {
+                piece = after;
+            }
+            for byte in piece {
+                out.push(if *byte == b' ' { space } else { core::slice::from_ref(byte) })?;
+            }
+            // A piece that is mapped to nothing does not count as the end of a run of spaces.
+            if let Some(last) = piece.last() {
+                after_space = remove_extra && *last == b' ';
+            }
+            rest = tail;
+        }
+        if remove_extra {
+            out.trim_end(space);
+        }
+        if suffix {
+            out.push(space)?;
+        }
+        Ok(out.len)
+    }
+
+    /// The next normalized piece and the text after it, `None` at the end.
+    fn next<'t>(&self, text: &'t [u8]) -> Option<(&'t [u8], &'t [u8])>
+    where
+        Self: 't,
+    {
+        if text.is_empty() {
+            return None;
+        }
+        if let Some(len) = self.user_defined_len(text) {
+            return text.split_at_checked(len);
+        }
+        if let Some((len, replacement)) = self.charsmap.longest_match(text) {
+            return Some((replacement, text.get(len..)?));
+        }
+        match first_char_len(text) {
+            Some(len) => text.split_at_checked(len),
+            None => Some((REPLACEMENT.as_bytes(), text.get(1..)?)),
+        }
+    }
+
+    /// Length of the longest user-defined piece that `text` starts with.
+    fn user_defined_len(&self, text: &[u8]) -> Option<usize> {
+        let vocab = self.user_defined.as_ref()?;
+        let matches = vocab.prefixes(text);
+        matches
+            .filter(|&(entry, _)| vocab.source_kind(entry) == Some(SourceKind::UserDefined))
+            .last()
+            .map(|(_, len)| len)
+    }
+
+    const fn has(&self, flag: u8) -> bool {
+        self.flags & flag != 0
+    }
+}
+
+/// Length of a character by its first byte alone, whether or not the rest is valid: what SentencePiece steps by.
+pub(crate) const fn char_len_by_lead(lead: u8) -> usize {
+    match lead {
+        0xc0..=0xdf => 2,
+        0xe0..=0xef => 3,
+        0xf0..=0xff => 4,
+        _ => 1,
+    }
+}
+
+/// Length of the valid UTF-8 character that `text` starts with.
+fn first_char_len(text: &[u8]) -> Option<usize> {
+    let len = char_len_by_lead(*text.first()?);
+    core::str::from_utf8(text.get(..len)?).ok().map(str::len)
+}
+
+/// Output with a bound.
+struct Writer<'o> {
+    out: &'o mut [u8],
+    len: usize,
+}
+
+impl Writer<'_> {
+    fn push(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        let limit = self.out.len();
+        let room = self.out.get_mut(self.len..).and_then(|tail| tail.get_mut(..bytes.len()));
+        room.ok_or(Error::TextTooLong { limit })?.copy_from_slice(bytes);
+        self.len = self.len.wrapping_add(bytes.len());
+        Ok(())
+    }
+
+    fn trim_end(&mut self, space: &[u8]) {
+        while let Some(head) = self.out.get(..self.len).and_then(|text| text.strip_suffix(space)) {
+            self.len = head.len();
+        }
+    }
+}

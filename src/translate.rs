@@ -1,0 +1,77 @@
+//! The way of the data: text in, text out.
+
+use crate::error::Error;
+use crate::model::Translator;
+use crate::observe::Observer;
+use core::fmt::Write;
+use core::ops::ControlFlow;
+
+/// What a translation took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Source tokens, end of sentence included; zero for a blank phrase, which the model is not asked about.
+    pub source_tokens: usize,
+    /// Target tokens, end of sentence included.
+    pub target_tokens: usize,
+    /// The limit came, or the observer stopped, before the end of sentence: the text may lack its end.
+    pub truncated: bool,
+}
+
+impl Translator<'_> {
+    /// Translates `text` into `out`, which is cleared first. A phrase of nothing but whitespace gives an empty one.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TextTooLong`], [`Error::TooManyTokens`] where the phrase exceeds the limits, [`Error::OutputFull`]
+    /// where `out` cannot hold the translation.
+    pub fn translate<const N: usize>(&mut self, text: &str, out: &mut heapless::String<N>) -> Result<Stats, Error> {
+        out.clear();
+        self.translate_observed(text.as_bytes(), &mut (), out)
+    }
+
+    /// [`Translator::translate`] of any bytes (what is not UTF-8 becomes U+FFFD) into any writer, with an observer.
+    ///
+    /// # Errors
+    ///
+    /// As [`Translator::translate`].
+    pub fn translate_observed(
+        &mut self,
+        text: &[u8],
+        observer: &mut impl Observer,
+        out: &mut impl Write,
+    ) -> Result<Stats, Error> {
+        self.target_len = 0;
+        let header = *self.blob.spec().header();
+        if self.tokenize(text)? == [header.eos_id] {
+            self.source_len = 0;
+            return Ok(Stats::default());
+        }
+        self.encode(None, observer)?;
+        let mut id = header.start_id;
+        let mut truncated = true;
+        let mut detokenizer = self.blob.tokenizer().detokenizer();
+        for step in 0..self.max_tokens {
+            id = self.step(id, observer)?;
+            self.push_target(id);
+            let flow = observer.token(step, id);
+            if id == header.eos_id {
+                truncated = false;
+                break;
+            }
+            detokenizer.push(id, out)?;
+            if flow == ControlFlow::Break(()) {
+                break;
+            }
+        }
+        detokenizer.finish(out)?;
+        Ok(Stats { source_tokens: self.source_len, target_tokens: self.target_len, truncated })
+    }
+
+    /// `max_tokens` never exceeds the room for ids.
+    fn push_target(&mut self, id: u16) {
+        if let Some(slot) = self.target_ids.get_mut(self.target_len) {
+            *slot = id;
+            self.target_len += 1;
+        }
+    }
+}
