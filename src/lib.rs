@@ -57,6 +57,7 @@ mod op;
 #[cfg(feature = "json")]
 pub mod report;
 mod search;
+pub mod self_test;
 pub mod text;
 mod translate;
 
@@ -66,6 +67,7 @@ pub use engine::EngineKind;
 pub use error::{BlobError, Error};
 pub use model::{Model, Translator};
 pub use observe::{LogitsCrc, Observer};
+pub use self_test::SelfTestError;
 pub use translate::Stats;
 
 /// Includes a blob's bytes at the alignment that reading in place needs.

@@ -1,6 +1,8 @@
-//! Host side of latimer.
+//! Host side of latimer: imports, quantizes, checks and packs checkpoints.
 
+pub mod aligned;
 pub mod import;
+pub mod pack;
 pub mod reference;
 pub mod score;
 pub mod testing;

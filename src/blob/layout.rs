@@ -242,3 +242,21 @@ pub const DECODER_ROLES: [Role; 13] = [
     Role::Fc2,
     Role::FinalNorm,
 ];
+
+record! {
+    /// One golden vector. After it: checksums of the stages (u32), source ids (u16), target ids (u16), the phrase.
+    pub struct SelfTestCase[16] {
+        /// Stages with a checksum: embedding and blocks of the encoder, then of the decoder.
+        stages: u16 @ 0,
+        /// Number of source ids.
+        source_len: u16 @ 2,
+        /// Number of target ids.
+        target_len: u16 @ 4,
+        /// Bytes of the phrase.
+        phrase_len: u16 @ 6,
+        /// CRC-32 over every logit of every step.
+        logits_crc: u32 @ 8,
+        /// Zero.
+        reserved: u32 @ 12,
+    }
+}

@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use xtask::elf_check::{self, Finding};
-use xtask::firmware::{Firmware, shipped_blob};
+use xtask::firmware::Firmware;
 use xtask::machines::{Engine, MACHINES, Machine};
 use xtask::qemu::{self, Board};
+use xtask::shipped::shipped_blob;
 
 /// The firmware of a board with the shipped model, or `None` with a line where QEMU is not to be had.
 fn firmware(machine: &'static Machine, engine: Engine) -> Option<PathBuf> {

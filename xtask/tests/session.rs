@@ -6,8 +6,8 @@ use std::fs;
 
 use app::{Buffers, Port, StackUse, session};
 use embedded_io::{ErrorType, Read, Write};
-use xtask::firmware::shipped_blob;
 use xtask::machines::Engine;
+use xtask::shipped::shipped_blob;
 
 /// Plays the bytes it is given and keeps what is answered.
 struct Mock {

@@ -56,6 +56,18 @@ impl Display for About<'_> {
     }
 }
 
+/// What `:selftest` answers when all is well.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) struct Passed {
+    pub selftest: usize,
+}
+
+impl Display for Passed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "self-test passed: {} vectors", self.selftest)
+    }
+}
+
 /// What `:json`, `:max` and their like answer in JSON.
 #[derive(Serialize)]
 pub(crate) struct Note<'a> {

@@ -5,7 +5,7 @@ use latimer::report::Report;
 use latimer::{Limits, LogitsCrc, Model, Translator};
 
 use crate::Port;
-use crate::answer::{About, Answers, JSON_BYTES, Measures};
+use crate::answer::{About, Answers, JSON_BYTES, Measures, Passed};
 use crate::line::{Line, LineReader};
 use crate::log::{debug, info};
 use crate::request::{HELP, Refusal, Request};
@@ -96,7 +96,10 @@ pub fn session<P: Port>(port: &mut P, blob: &[u8], arena: &mut [u8], buffers: &m
                 answers.both(&measures)?;
             }
             Ok(Request::Info) => answers.both(&about)?,
-            Ok(Request::SelfTest) => answers.error("the runtime has no self-test yet")?,
+            Ok(Request::SelfTest) => match translator.self_test() {
+                Ok(vectors) => answers.both(&Passed { selftest: vectors })?,
+                Err(error) => answers.error(error)?,
+            },
             Ok(Request::Max(tokens)) => {
                 translator.set_max_tokens(tokens);
                 answers.note("max set")?;

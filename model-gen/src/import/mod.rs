@@ -7,7 +7,9 @@ pub mod checkpoint;
 pub mod config;
 pub mod error;
 pub mod positions;
+pub mod spm;
 pub mod tensors;
+pub mod tokenizer;
 pub mod vocab;
 
 use std::path::{Path, PathBuf};

@@ -38,7 +38,7 @@ const MATHS: &[&str] = &[
     "modf",
     "nearbyint",
     "nextafter",
-    "powi",
+    "pow",
     "remainder",
     "remquo",
     "rint",

@@ -1,0 +1,321 @@
+//! Builds the tokenizer sections of a blob from the two SentencePiece models and the vocabulary.
+//!
+//! Ids come from the piece *string* through `vocab.json`; SentencePiece's own ids end here.
+
+use super::spm::{ModelType, NormalizerSpec, PieceType, SpmModel, TrainerSpec};
+use anyhow::{Context, bail, ensure};
+use latimer::blob::tokenizer::{TokenizerTables, source_flag, target_flag};
+use latimer::blob::vocab::{MAX_ENTRIES, VocabEntry, VocabParts, byte_of_piece};
+use latimer::text::vocab::{SourceKind, TargetKind};
+use std::collections::{BTreeMap, HashMap};
+
+/// What SentencePiece adds to the lowest score for a character that no piece covers.
+const UNK_PENALTY: f32 = 10.0;
+
+/// A vocabulary: the piece of each id, ids without gaps.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Vocab {
+    name: String,
+    pieces: Vec<String>,
+}
+
+impl Vocab {
+    /// Makes a vocabulary from pairs of piece and id in any order; `name` is the file's name, for errors.
+    pub fn new(name: &str, pairs: impl IntoIterator<Item = (String, u64)>) -> anyhow::Result<Self> {
+        let mut by_id = BTreeMap::new();
+        let mut seen = HashMap::new();
+        for (piece, id) in pairs {
+            ensure!(id < MAX_ENTRIES as u64, "{name}: id {id} of \"{piece}\" is not below {MAX_ENTRIES}");
+            if let Some(other) = seen.insert(piece.clone(), id) {
+                bail!("{name}: \"{piece}\" stands there twice, with ids {other} and {id}");
+            }
+            if let Some(other) = by_id.insert(id, piece.clone()) {
+                bail!("{name}: \"{other}\" and \"{piece}\" have the same id {id}");
+            }
+        }
+        if let Some((expected, (found, piece))) = (0..).zip(&by_id).find(|(expected, (found, _))| expected != *found) {
+            bail!("{name}: no piece has id {expected}, the next is {found} (\"{piece}\")");
+        }
+        Ok(Vocab { name: name.to_owned(), pieces: by_id.into_values().collect() })
+    }
+
+    /// Reads a `vocab.json`: one object from piece to id.
+    pub fn parse(name: &str, json: &[u8]) -> anyhow::Result<Self> {
+        let Pairs(pairs) =
+            serde_json::from_slice(json).with_context(|| format!("{name} is not an object from pieces to ids"))?;
+        Self::new(name, pairs)
+    }
+
+    /// Number of ids.
+    pub fn len(&self) -> usize {
+        self.pieces.len()
+    }
+
+    /// Whether it has no ids.
+    pub fn is_empty(&self) -> bool {
+        self.pieces.is_empty()
+    }
+
+    /// The piece of each id.
+    pub fn pieces(&self) -> &[String] {
+        &self.pieces
+    }
+}
+
+/// Pairs of an object as they stand, so that a key given twice is seen.
+struct Pairs(Vec<(String, u64)>);
+
+impl<'de> serde::Deserialize<'de> for Pairs {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor;
+        impl<'de> serde::de::Visitor<'de> for Visitor {
+            type Value = Pairs;
+            fn expecting(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+                f.write_str("an object from pieces to ids")
+            }
+            fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<Pairs, A::Error> {
+                let mut pairs = Vec::new();
+                while let Some(pair) = map.next_entry()? {
+                    pairs.push(pair);
+                }
+                Ok(Pairs(pairs))
+            }
+        }
+        deserializer.deserialize_map(Visitor)
+    }
+}
+
+/// Ids with a meaning, from the checkpoint's configuration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SpecialIds {
+    /// End of sentence.
+    pub eos: u16,
+    /// Padding.
+    pub pad: u16,
+    /// Pieces that the vocabulary lacks.
+    pub unk: u16,
+}
+
+/// Bytes of the tokenizer sections.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TokenizerSections {
+    /// `SectionKind::Tokenizer`.
+    pub tokenizer: Vec<u8>,
+    /// `SectionKind::SourceVocab`.
+    pub source_vocab: Vec<u8>,
+    /// `SectionKind::TargetVocab`, where the sides have a vocabulary each.
+    pub target_vocab: Option<Vec<u8>>,
+}
+
+/// Builds the sections; errors name the file (`source.spm`, `target.spm`, the vocabulary's own name) and the field.
+pub fn tokenizer_sections(
+    source: &SpmModel,
+    target: &SpmModel,
+    vocab: &Vocab,
+    target_vocab: Option<&Vocab>,
+    ids: SpecialIds,
+) -> anyhow::Result<TokenizerSections> {
+    let source_pieces = Pieces::read("source.spm", source)?;
+    let target_pieces = Pieces::read("target.spm", target)?;
+    let last_vocab = target_vocab.unwrap_or(vocab);
+    for (what, id, vocab) in [
+        ("unknown", ids.unk, vocab),
+        ("end of sentence", ids.eos, vocab),
+        ("end of sentence", ids.eos, last_vocab),
+        ("padding", ids.pad, last_vocab),
+    ] {
+        ensure!(
+            usize::from(id) < vocab.len(),
+            "{}: the {what} id {id} is not below its {} ids",
+            vocab.name,
+            vocab.len()
+        );
+    }
+    let source_vocab = match target_vocab {
+        None => vocab_section(vocab, Some(&source_pieces), Some(&target_pieces), ids)?,
+        Some(_) => vocab_section(vocab, Some(&source_pieces), None, ids)?,
+    };
+    let target_vocab = target_vocab.map(|vocab| vocab_section(vocab, None, Some(&target_pieces), ids)).transpose()?;
+    let tokenizer = tokenizer_section(source, target, &source_pieces, ids)?;
+    Ok(TokenizerSections { tokenizer, source_vocab, target_vocab })
+}
+
+fn tokenizer_section(
+    source: &SpmModel,
+    target: &SpmModel,
+    source_pieces: &Pieces,
+    ids: SpecialIds,
+) -> anyhow::Result<Vec<u8>> {
+    let denormalizer = target.denormalizer_spec.clone().unwrap_or_default();
+    ensure!(
+        denormalizer.precompiled_charsmap().is_empty(),
+        "target.spm: denormalizer_spec has a character map, which is not supported"
+    );
+    let (trie, strings) = source.normalizer().charsmap("source.spm: normalizer_spec.precompiled_charsmap")?;
+    let trainer = target.trainer();
+    // SentencePiece takes the surface as a C string.
+    let unk_surface = trainer.unk_surface().split('\0').next().unwrap_or_default();
+    let tables = TokenizerTables {
+        source_flags: source_flags(&source.normalizer(), &source.trainer()),
+        target_flags: target_flags(&target.normalizer()),
+        unk_id: ids.unk,
+        unk_score: (source_pieces.min_score - UNK_PENALTY).to_bits(),
+        trie: &trie,
+        strings: &strings,
+        unk_surface,
+    };
+    let mut bytes = vec![0; tables.emitted_len()];
+    tables.emit(&mut bytes).context("source.spm or target.spm: a tokenizer table is too long for the format")?;
+    Ok(bytes)
+}
+
+fn source_flags(normalizer: &NormalizerSpec, trainer: &TrainerSpec) -> u8 {
+    [
+        (normalizer.remove_extra_whitespaces(), source_flag::REMOVE_EXTRA_WHITESPACES),
+        (normalizer.add_dummy_prefix(), source_flag::ADD_DUMMY_PREFIX),
+        (normalizer.escape_whitespaces(), source_flag::ESCAPE_WHITESPACES),
+        (trainer.treat_whitespace_as_suffix(), source_flag::WHITESPACE_AS_SUFFIX),
+        (trainer.byte_fallback(), source_flag::BYTE_FALLBACK),
+    ]
+    .into_iter()
+    .filter_map(|(set, flag)| set.then_some(flag))
+    .sum()
+}
+
+fn target_flags(normalizer: &NormalizerSpec) -> u8 {
+    match (normalizer.remove_extra_whitespaces(), normalizer.add_dummy_prefix()) {
+        (true, _) => target_flag::DROP_LEADING | target_flag::DROP_ALL_LEADING,
+        (false, true) => target_flag::DROP_LEADING,
+        (false, false) => 0,
+    }
+}
+
+/// A model's pieces by string. One string may be both a matched piece and a reserved one, as in SentencePiece.
+struct Pieces {
+    matched: HashMap<String, (PieceType, f32)>,
+    reserved: HashMap<String, PieceType>,
+    min_score: f32,
+    max_score: f32,
+}
+
+impl Pieces {
+    fn read(name: &str, model: &SpmModel) -> anyhow::Result<Self> {
+        let trainer = model.trainer();
+        let model_type = trainer.model_type();
+        ensure!(model_type == ModelType::Unigram, "{name}: trainer_spec.model_type is {model_type:?}, not Unigram");
+        // Where SentencePiece starts from; the greatest score is at least the least positive normal number.
+        let (mut min_score, mut max_score) = (f32::MAX, f32::MIN_POSITIVE);
+        let mut pieces = Pieces { matched: HashMap::new(), reserved: HashMap::new(), min_score, max_score };
+        for (index, piece) in model.pieces.iter().enumerate() {
+            let field = format!("{name}: pieces[{index}]");
+            let text = str::from_utf8(piece.piece()).with_context(|| format!("{field} is not UTF-8"))?;
+            let (kind, score) = (piece.r#type(), piece.score());
+            ensure!(!text.is_empty(), "{field} is empty");
+            ensure!(!text.contains('\0'), "{field} contains a zero byte, which SentencePiece can't match");
+            ensure!(score.is_finite(), "{field} (\"{text}\") has the score {score}");
+            if kind == PieceType::Byte {
+                ensure!(trainer.byte_fallback(), "{field} is a byte piece, but trainer_spec.byte_fallback is false");
+                ensure!(byte_of_piece(text).is_some(), "{field} (\"{text}\") is a byte piece not of the form <0xNN>");
+            }
+            let known = match kind {
+                PieceType::Normal | PieceType::UserDefined | PieceType::Unused => {
+                    pieces.matched.insert(text.to_owned(), (kind, score)).is_some()
+                }
+                PieceType::Unknown | PieceType::Control | PieceType::Byte => {
+                    pieces.reserved.insert(text.to_owned(), kind).is_some()
+                }
+            };
+            ensure!(!known, "{field} (\"{text}\") stands there twice");
+            if kind == PieceType::Normal {
+                (min_score, max_score) = (min_score.min(score), max_score.max(score));
+            }
+        }
+        let count = |kind| pieces.reserved.values().filter(|&&k| k == kind).count();
+        let (unknown, bytes) = (count(PieceType::Unknown), count(PieceType::Byte));
+        ensure!(unknown == 1, "{name} has {unknown} pieces of the type UNKNOWN, not one");
+        ensure!(!trainer.byte_fallback() || bytes == 256, "{name} has byte_fallback but {bytes} byte pieces, not 256");
+        Ok(Pieces { min_score, max_score, ..pieces })
+    }
+
+    fn source_kind(&self, text: &str) -> SourceKind {
+        match self.matched.get(text) {
+            Some((PieceType::Normal, _)) => SourceKind::Normal,
+            Some((PieceType::UserDefined, _)) => SourceKind::UserDefined,
+            _ => SourceKind::None,
+        }
+    }
+
+    /// Reserved pieces come first where a string is both.
+    fn target_kind(&self, text: &str) -> TargetKind {
+        match (self.reserved.get(text), self.matched.get(text)) {
+            (Some(PieceType::Control), _) => TargetKind::Hidden,
+            (Some(PieceType::Byte), _) => TargetKind::Byte,
+            (Some(_), _) => TargetKind::Unknown,
+            (None, Some(_)) => TargetKind::Normal,
+            (None, None) => TargetKind::Foreign,
+        }
+    }
+
+    /// Score of a user-defined piece: SentencePiece multiplies in single and subtracts in double precision.
+    fn user_defined_score(&self, text: &str) -> f64 {
+        f64::from(text.len() as f32 * self.max_score) - 0.1
+    }
+}
+
+fn vocab_section(
+    vocab: &Vocab,
+    source: Option<&Pieces>,
+    target: Option<&Pieces>,
+    ids: SpecialIds,
+) -> anyhow::Result<Vec<u8>> {
+    // Sorted by bytes, which is how strings compare.
+    let mut id_of: BTreeMap<&str, u16> = BTreeMap::new();
+    for (id, piece) in vocab.pieces.iter().enumerate() {
+        ensure!(!piece.is_empty(), "{}: the piece of id {id} is empty", vocab.name);
+        id_of.insert(piece, id as u16);
+    }
+    for text in source.iter().flat_map(|pieces| pieces.matched.keys()) {
+        if source.is_some_and(|pieces| pieces.source_kind(text) != SourceKind::None) {
+            id_of.entry(text).or_insert(ids.unk);
+        }
+    }
+    ensure!(
+        id_of.len() <= MAX_ENTRIES,
+        "{} and source.spm have {} pieces together, more than {MAX_ENTRIES}",
+        vocab.name,
+        id_of.len()
+    );
+    let mut wide_scores: Vec<u64> = Vec::new();
+    let mut entries = Vec::with_capacity(id_of.len());
+    let mut entry_of_id = vec![0; vocab.len()];
+    for (index, (&text, &id)) in id_of.iter().enumerate() {
+        let in_vocab = vocab.pieces.get(usize::from(id)).is_some_and(|piece| piece == text);
+        if in_vocab {
+            entry_of_id[usize::from(id)] = index as u16;
+        }
+        let source_kind = source.map_or(SourceKind::None, |pieces| pieces.source_kind(text));
+        let score = match (source, source_kind) {
+            (Some(pieces), SourceKind::Normal) => pieces.matched[text].1.to_bits(),
+            (Some(pieces), SourceKind::UserDefined) => {
+                let score = pieces.user_defined_score(text);
+                ensure!(score.is_finite(), "source.spm: the user-defined piece \"{text}\" has the score {score}");
+                let known = wide_scores.iter().position(|&known| known == score.to_bits());
+                known.unwrap_or_else(|| {
+                    wide_scores.push(score.to_bits());
+                    wide_scores.len() - 1
+                }) as u32
+            }
+            _ => 0,
+        };
+        let target_kind = match target {
+            Some(_) if in_vocab && (id == ids.eos || id == ids.pad) => TargetKind::Hidden,
+            Some(pieces) => pieces.target_kind(text),
+            None => TargetKind::Foreign,
+        };
+        entries.push(VocabEntry { text, id, score, source: source_kind, target: target_kind });
+    }
+    let parts = VocabParts { entries: &entries, entry_of_id: &entry_of_id, wide_scores: &wide_scores };
+    let mut bytes = vec![0; parts.emitted_len()];
+    parts.emit(&mut bytes).with_context(|| format!("{}: the vocabulary is too long for the format", vocab.name))?;
+    Ok(bytes)
+}

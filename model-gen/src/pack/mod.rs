@@ -1,0 +1,166 @@
+//! Packing: a checkpoint directory to a blob.
+//!
+//! ```text
+//! checkpoint ─ import ─ topology ─ tensors of the engine ─ sections ─ emit ─ verify (parse, golden vectors)
+//! ```
+
+mod bounds;
+mod f16;
+mod golden;
+mod int8;
+mod topology;
+mod weights;
+
+use crate::import::spm::SpmModel;
+use crate::import::tokenizer::{SpecialIds, TokenizerSections, Vocab, tokenizer_sections};
+use crate::import::{Checkpoint, CheckpointDir, Vocabularies};
+use anyhow::{Context, Result, ensure};
+use latimer::EngineKind;
+use latimer::blob::layout::{Header, SectionKind, TensorEntry};
+use latimer::blob::{Parts, Spec, emit, emit_len};
+use std::path::Path;
+
+pub use int8::InputBits;
+
+/// Choices a user makes when packing.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Which arithmetic.
+    pub engine: EngineKind,
+    /// Bits of quantized activations (int8).
+    pub bits: InputBits,
+    /// exp and inverse square root of the f16 engine from `micromath` instead of `libm`.
+    pub micromath: bool,
+    /// Metadata beyond what the checkpoint says: `licence`, `source`, ...
+    pub meta: Vec<(String, String)>,
+    /// Recorded in the header for those who update models in the field.
+    pub model_version: u32,
+}
+
+impl Options {
+    /// The defaults of an engine.
+    pub fn new(engine: EngineKind) -> Self {
+        Options { engine, bits: InputBits::default(), micromath: false, meta: Vec::new(), model_version: 1 }
+    }
+}
+
+/// A blob and what it is made of.
+#[derive(Clone, Debug)]
+pub struct Packed {
+    /// The blob.
+    pub bytes: Vec<u8>,
+    /// Bytes of each section.
+    pub sections: Vec<(SectionKind, usize)>,
+}
+
+/// Packs the checkpoint in `dir`.
+pub fn pack(dir: &Path, options: &Options) -> Result<Packed> {
+    let dir = CheckpointDir::open(dir)?;
+    let checkpoint = dir.tensors(dir.config()?)?;
+    let vocabularies = dir.vocabularies(&checkpoint.config)?;
+    let tokenizer = tokenizer(&dir, &checkpoint, &vocabularies)?;
+    let meta = meta(&dir, &vocabularies, options)?;
+
+    let tensors = topology::Tensors::of(&checkpoint);
+    let mut weights = weights::Weights::default();
+    let entries: Vec<TensorEntry> = match options.engine {
+        EngineKind::Int8 => int8::quantize(&checkpoint, &tensors, &options.bits, &mut weights)?,
+        EngineKind::F16 => f16::convert(&checkpoint, &tensors, &mut weights)?,
+    };
+    let spec = tensors.spec(&checkpoint, &tokenizer.ids, entries.len(), options.micromath)?;
+
+    let mut sections = vec![
+        (SectionKind::Spec, emit_spec(&spec)?),
+        (SectionKind::Tensors, emit_entries(&entries)),
+        (SectionKind::Weights, weights.into_bytes()),
+        (SectionKind::Tokenizer, tokenizer.sections.tokenizer),
+        (SectionKind::SourceVocab, tokenizer.sections.source_vocab),
+    ];
+    sections.extend(tokenizer.sections.target_vocab.map(|bytes| (SectionKind::TargetVocab, bytes)));
+    sections.push((SectionKind::Meta, meta.into_bytes()));
+
+    // The golden vectors are what the runtime itself computes from the blob without them.
+    let unsigned = emit_blob(options, &sections)?;
+    let golden = golden::vectors(&unsigned).context("the packed model does not run")?;
+    sections.push((SectionKind::SelfTest, golden));
+    let bytes = emit_blob(options, &sections)?;
+    golden::verify(&bytes).context("the packed model fails its own golden vectors")?;
+    Ok(Packed { bytes, sections: sections.iter().map(|(kind, bytes)| (*kind, bytes.len())).collect() })
+}
+
+struct Tokenizer {
+    sections: TokenizerSections,
+    ids: SpecialIds,
+}
+
+fn tokenizer(dir: &CheckpointDir, checkpoint: &Checkpoint, vocabularies: &Vocabularies) -> Result<Tokenizer> {
+    let read = |path: &Path, name: &str| -> Result<SpmModel> {
+        let remedy = "copy the whole checkpoint directory";
+        let bytes = std::fs::read(path).with_context(|| format!("{}: cannot be read; {remedy}", path.display()))?;
+        SpmModel::parse(name, &bytes)
+    };
+    let source = read(&dir.source_spm(), "source.spm")?;
+    let target = read(&dir.target_spm(), "target.spm")?;
+    let id = |key: &str, id: u32| u16::try_from(id).with_context(|| format!("config.json: {key} {id} exceeds 65535"));
+    let unk = vocabularies.source.id("<unk>").context("vocab.json: no piece \"<unk>\", which unknown text maps to")?;
+    let ids = SpecialIds {
+        eos: id("eos_token_id", checkpoint.config.eos_token_id)?,
+        pad: id("pad_token_id", checkpoint.config.pad_token_id)?,
+        unk: id("<unk>", unk)?,
+    };
+    let table =
+        |name: &str, vocab: &crate::import::vocab::Vocab| Vocab::new(name, vocab.pieces().iter().cloned().zip(0..));
+    let vocab = table("vocab.json", &vocabularies.source)?;
+    let separate = !std::sync::Arc::ptr_eq(&vocabularies.source, &vocabularies.target);
+    let target_vocab = if separate { Some(table("target_vocab.json", &vocabularies.target)?) } else { None };
+    let sections = tokenizer_sections(&source, &target, &vocab, target_vocab.as_ref(), ids)?;
+    Ok(Tokenizer { sections, ids })
+}
+
+/// `key=value` lines; the checkpoint's own first, so that options can add to them.
+fn meta(dir: &CheckpointDir, vocabularies: &Vocabularies, options: &Options) -> Result<String> {
+    let name = dir.path().canonicalize().ok().and_then(|path| Some(path.file_name()?.to_string_lossy().into_owned()));
+    let recipe = match options.engine {
+        EngineKind::Int8 => format!("int8, row scales, dynamic activations of {} bits", options.bits),
+        EngineKind::F16 if options.micromath => "f16, micromath".to_owned(),
+        EngineKind::F16 => "f16, libm".to_owned(),
+    };
+    let mut lines = vec![("name".to_owned(), name.unwrap_or_default()), ("recipe".to_owned(), recipe)];
+    for (key, value) in [("source_language", &vocabularies.source_lang), ("target_language", &vocabularies.target_lang)]
+    {
+        lines.extend(value.clone().map(|value| (key.to_owned(), value)));
+    }
+    for (key, value) in &options.meta {
+        lines.retain(|(other, _)| other != key);
+        lines.push((key.clone(), value.clone()));
+    }
+    for (key, value) in &lines {
+        let plain = !key.is_empty() && !key.contains(['=', '\n', '\r']) && !value.contains(['\n', '\r']);
+        ensure!(plain, "--meta {key}={value}: a key has no '=', and neither has a line break");
+    }
+    Ok(lines.iter().map(|(key, value)| format!("{key}={value}\n")).collect())
+}
+
+fn emit_spec(spec: &topology::SpecParts) -> Result<Vec<u8>> {
+    let mut bytes = vec![0; 48 + spec.blocks.len() * 16];
+    let len = Spec::emit(&spec.header, &spec.blocks, &mut bytes).context("the spec has more blocks than it can")?;
+    bytes.truncate(len);
+    Ok(bytes)
+}
+
+fn emit_entries(entries: &[TensorEntry]) -> Vec<u8> {
+    let mut bytes = vec![0; entries.len() * TensorEntry::SIZE];
+    for (i, entry) in entries.iter().enumerate() {
+        entry.write(&mut bytes, i * TensorEntry::SIZE).expect("sized for the entries");
+    }
+    bytes
+}
+
+fn emit_blob(options: &Options, sections: &[(SectionKind, Vec<u8>)]) -> Result<Vec<u8>> {
+    let borrowed: Vec<(SectionKind, &[u8])> = sections.iter().map(|(kind, bytes)| (*kind, bytes.as_slice())).collect();
+    let header = Header { engine: options.engine as u8, model_version: options.model_version, ..Header::default() };
+    let parts = Parts { header, sections: &borrowed };
+    let mut bytes = vec![0; emit_len(&parts)];
+    emit(&parts, &mut bytes).context("the blob would be larger than 4 GiB")?;
+    Ok(bytes)
+}

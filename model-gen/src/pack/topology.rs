@@ -1,0 +1,191 @@
+//! Which tensors a blob has, in the order of its table, and the spec that goes with them.
+
+use crate::import::checkpoint::{LayerNorm, Linear, Matrix};
+use crate::import::config::Activation;
+use crate::import::tokenizer::SpecialIds;
+use crate::import::{Checkpoint, Config};
+use anyhow::{Context, Result};
+use latimer::blob::layout::{Block, DECODER_ROLES, ENCODER_ROLES, Role, SpecHeader};
+use std::f64::consts::TAU;
+
+/// PyTorch's layer-norm epsilon, which Marian keeps.
+const NORM_EPS: f64 = 1e-5;
+
+/// A tensor of the checkpoint.
+#[derive(Clone, Copy, Debug)]
+pub enum Source<'c> {
+    /// An embedding, or the output matrix with its bias.
+    Vocabulary(&'c Matrix, Option<&'c [f32]>),
+    /// Phase steps of the sinusoidal positions.
+    Positions,
+    /// A linear.
+    Linear(&'c Linear),
+    /// A layer norm.
+    Norm(&'c LayerNorm),
+}
+
+/// One entry to be.
+#[derive(Clone, Copy, Debug)]
+pub struct Item<'c> {
+    pub role: Role,
+    /// Block index, or 65535.
+    pub block: u16,
+    pub source: Source<'c>,
+}
+
+/// The tensors in order, and where the global ones stand.
+#[derive(Debug)]
+pub struct Tensors<'c> {
+    pub items: Vec<Item<'c>>,
+    source_embedding: u32,
+    target_embedding: u32,
+    output: u32,
+    positions: u32,
+}
+
+/// A spec about to be written.
+#[derive(Debug)]
+pub struct SpecParts {
+    pub header: SpecHeader,
+    pub blocks: Vec<Block>,
+}
+
+impl<'c> Tensors<'c> {
+    /// The tensors of a checkpoint; those that are tied stand there once.
+    pub fn of(checkpoint: &'c Checkpoint) -> Self {
+        let mut items = Vec::new();
+        let mut add = |role, source| {
+            items.push(Item { role, block: u16::MAX, source });
+            items.len() as u32 - 1
+        };
+        let bias = checkpoint.final_logits_bias.as_slice();
+        let (tied, shared) = (checkpoint.output_is_tied(), checkpoint.embeddings_are_shared());
+        // Logits take their bias from whichever entry is the output matrix.
+        let target_bias = tied.then_some(bias);
+        let source_bias = if shared { target_bias } else { None };
+        let source_embedding = add(Role::Embedding, Source::Vocabulary(&checkpoint.source_embedding, source_bias));
+        let target_embedding = if shared {
+            source_embedding
+        } else {
+            add(Role::Embedding, Source::Vocabulary(&checkpoint.target_embedding, target_bias))
+        };
+        let output =
+            if tied { target_embedding } else { add(Role::Output, Source::Vocabulary(&checkpoint.output, Some(bias))) };
+        let positions = add(Role::Positions, Source::Positions);
+        for (i, layer) in checkpoint.encoder.iter().enumerate() {
+            for role in ENCODER_ROLES {
+                let source = match role {
+                    Role::SelfQ => Source::Linear(&layer.self_attn.q_proj),
+                    Role::SelfK => Source::Linear(&layer.self_attn.k_proj),
+                    Role::SelfV => Source::Linear(&layer.self_attn.v_proj),
+                    Role::SelfOut => Source::Linear(&layer.self_attn.out_proj),
+                    Role::SelfNorm => Source::Norm(&layer.self_attn_layer_norm),
+                    Role::Fc1 => Source::Linear(&layer.fc1),
+                    Role::Fc2 => Source::Linear(&layer.fc2),
+                    _ => Source::Norm(&layer.final_layer_norm),
+                };
+                items.push(Item { role, block: i as u16, source });
+            }
+        }
+        for (i, layer) in checkpoint.decoder.iter().enumerate() {
+            for role in DECODER_ROLES {
+                let source = match role {
+                    Role::SelfQ => Source::Linear(&layer.self_attn.q_proj),
+                    Role::SelfK => Source::Linear(&layer.self_attn.k_proj),
+                    Role::SelfV => Source::Linear(&layer.self_attn.v_proj),
+                    Role::SelfOut => Source::Linear(&layer.self_attn.out_proj),
+                    Role::SelfNorm => Source::Norm(&layer.self_attn_layer_norm),
+                    Role::CrossQ => Source::Linear(&layer.encoder_attn.q_proj),
+                    Role::CrossK => Source::Linear(&layer.encoder_attn.k_proj),
+                    Role::CrossV => Source::Linear(&layer.encoder_attn.v_proj),
+                    Role::CrossOut => Source::Linear(&layer.encoder_attn.out_proj),
+                    Role::CrossNorm => Source::Norm(&layer.encoder_attn_layer_norm),
+                    Role::Fc1 => Source::Linear(&layer.fc1),
+                    Role::Fc2 => Source::Linear(&layer.fc2),
+                    _ => Source::Norm(&layer.final_layer_norm),
+                };
+                items.push(Item { role, block: (checkpoint.encoder.len() + i) as u16, source });
+            }
+        }
+        Tensors { items, source_embedding, target_embedding, output, positions }
+    }
+
+    /// The spec section's contents.
+    pub fn spec(
+        &self,
+        checkpoint: &Checkpoint,
+        ids: &SpecialIds,
+        tensors: usize,
+        micromath: bool,
+    ) -> Result<SpecParts> {
+        let config = &checkpoint.config;
+        let layers = |key: &str, count: usize| {
+            u8::try_from(count).with_context(|| format!("config.json: {key} {count} exceeds 255"))
+        };
+        let start = config.decoder_start_token_id;
+        let header = SpecHeader {
+            d_model: narrow("d_model", config.d_model)?,
+            max_positions: config.max_position_embeddings.min(u16::MAX as usize) as u16,
+            encoder_blocks: layers("encoder_layers", config.encoder_layers)?,
+            decoder_blocks: layers("decoder_layers", config.decoder_layers)?,
+            math: micromath as u8,
+            reserved: 0,
+            source_vocab: config.vocab_size as u32,
+            target_vocab: config.decoder_vocab_size as u32,
+            eos_id: ids.eos,
+            unk_id: ids.unk,
+            pad_id: ids.pad,
+            start_id: narrow("decoder_start_token_id", start as usize)?,
+            norm_eps_q32: (NORM_EPS * 2f64.powi(32)).round() as u32,
+            source_embedding: self.source_embedding,
+            target_embedding: self.target_embedding,
+            output: self.output,
+            positions: self.positions,
+            tensor_count: tensors as u32,
+        };
+        let activation = match config.activation_function {
+            Activation::Relu => 0,
+            Activation::Silu => 1,
+        };
+        let heads = |key: &str, count: usize| {
+            u8::try_from(count).with_context(|| format!("config.json: {key} {count} exceeds 255"))
+        };
+        let encoder = Block {
+            kind: 0,
+            heads: heads("encoder_attention_heads", config.encoder_attention_heads)?,
+            activation,
+            ffn: config.encoder_ffn_dim as u32,
+            ..Block::default()
+        };
+        let decoder = Block {
+            kind: 1,
+            heads: heads("decoder_attention_heads", config.decoder_attention_heads)?,
+            activation,
+            ffn: config.decoder_ffn_dim as u32,
+            cross_source: header.encoder_blocks.saturating_sub(1),
+            ..Block::default()
+        };
+        let mut blocks = vec![encoder; config.encoder_layers];
+        blocks.extend(vec![decoder; config.decoder_layers]);
+        Ok(SpecParts { header, blocks })
+    }
+}
+
+fn narrow(key: &str, value: usize) -> Result<u16> {
+    u16::try_from(value).with_context(|| format!("config.json: {key} {value} exceeds 65535"))
+}
+
+/// What an embedding row is multiplied by.
+pub fn embedding_scale(config: &Config) -> f64 {
+    if config.scale_embedding { (config.d_model as f64).sqrt() } else { 1.0 }
+}
+
+/// Phase of one position for each frequency: `10000^(-i / (d/2))` radians in 2^32 parts of a turn.
+pub fn phase_steps(d_model: usize) -> Vec<u32> {
+    (0..d_model.div_ceil(2))
+        .map(|i| {
+            let radians = 10000f64.powf(-2.0 * i as f64 / d_model as f64);
+            (radians / TAU * 2f64.powi(32)).round() as u32
+        })
+        .collect()
+}
