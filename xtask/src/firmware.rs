@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 
 use crate::machines::{Engine, Machine};
+use crate::shipped::shipped_blob;
 use crate::{paths, setup, shell};
 
 /// What a firmware is built from.
@@ -63,13 +64,4 @@ impl Firmware {
         fs::copy(&built, &elf).with_context(|| format!("cannot copy `{}`", built.display()))?;
         Ok(elf)
     }
-}
-
-/// The blob of the shipped model for `engine`, packed when it is missing or older than the model.
-pub fn shipped_blob(engine: Engine) -> Result<PathBuf> {
-    let blob = paths::artifacts().join(format!("en-es-nano-{}.blob", engine.name()));
-    if !blob.exists() {
-        bail!("no `{}`: name a blob with --blob", blob.display());
-    }
-    Ok(blob)
 }

@@ -9,5 +9,6 @@ pub mod paths;
 pub mod qemu;
 pub mod setup;
 pub mod shell;
+pub mod shipped;
 pub mod steps;
 pub mod suite;

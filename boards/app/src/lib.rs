@@ -13,15 +13,13 @@ mod register;
 mod request;
 mod session;
 mod stack;
-pub mod standin;
 
 pub use answer::Measures;
 pub use fail::fail;
-pub use latimer::Error;
+pub use latimer;
 pub use line::{LINE_BYTES, Line, LineReader};
 pub use port::Port;
 pub use register::Register;
 pub use request::{Refusal, Request};
 pub use session::{Buffers, LIMITS, run, session};
 pub use stack::{Stack, StackUse};
-pub use standin as engine;

@@ -2,10 +2,10 @@
 
 use heapless::String;
 use latimer::report::Report;
+use latimer::{Limits, LogitsCrc, Model, Translator};
 
 use crate::Port;
 use crate::answer::{About, Answers, JSON_BYTES, Measures, Passed};
-use crate::engine::{Limits, LogitsCrc, Model, Translator};
 use crate::line::{Line, LineReader};
 use crate::log::{debug, info};
 use crate::request::{HELP, Refusal, Request};
@@ -128,7 +128,7 @@ fn answer_phrase<P: Port>(
     let start = answers.port.instructions();
     // The checksum costs time, so that only those who see it pay for it.
     let result = if answers.json {
-        translator.translate_observed(phrase, &mut crc, target)
+        translator.translate_observed(phrase.as_bytes(), &mut crc, target)
     } else {
         translator.translate(phrase, target)
     };

@@ -10,7 +10,7 @@ use core::panic::PanicInfo;
 #[cfg(feature = "defmt")]
 use cortex_m as _;
 
-use app::engine::{Arena, arena_len, include_blob};
+use app::latimer::{Arena, arena_len, include_blob};
 use app::{Buffers, LIMITS, Port, Stack, StackUse};
 use cortex_m_rt::{ExceptionFrame, entry, exception};
 use embedded_io::{ErrorType, Read, Write};

@@ -7,7 +7,7 @@ mod ns16550;
 use core::convert::Infallible;
 use core::panic::PanicInfo;
 
-use app::engine::{Arena, arena_len, include_blob};
+use app::latimer::{Arena, arena_len, include_blob};
 use app::{Buffers, LIMITS, Port, Stack, StackUse};
 use embedded_io::{ErrorType, Read, Write};
 use riscv::register::{mcause, mepc, minstret, mtval};

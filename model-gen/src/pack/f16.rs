@@ -13,8 +13,13 @@ pub fn convert(checkpoint: &Checkpoint, tensors: &Tensors, weights: &mut Weights
     let scale = embedding_scale(&checkpoint.config) as f32;
     let mut entries = Vec::with_capacity(tensors.items.len());
     for item in &tensors.items {
-        let mut entry =
-            TensorEntry { role: item.role as u8, block: item.block, scales: NONE, bias: NONE, ..TensorEntry::default() };
+        let mut entry = TensorEntry {
+            role: item.role as u8,
+            block: item.block,
+            scales: NONE,
+            bias: NONE,
+            ..TensorEntry::default()
+        };
         match item.source {
             Source::Positions => {
                 let steps = phase_steps(checkpoint.config.d_model);

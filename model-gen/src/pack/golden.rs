@@ -67,8 +67,11 @@ pub fn verify(blob: &[u8]) -> Result<()> {
     let blob = AlignedBytes::copy_of(blob);
     let model = Model::from_bytes(&blob)?;
     let most = model.blob().spec().header().max_positions;
-    let limits =
-        Limits { source_tokens: LIMITS.source_tokens.min(most), target_tokens: LIMITS.target_tokens.min(most), ..LIMITS };
+    let limits = Limits {
+        source_tokens: LIMITS.source_tokens.min(most),
+        target_tokens: LIMITS.target_tokens.min(most),
+        ..LIMITS
+    };
     let mut arena = AlignedBytes::zeroed(model.arena_len(limits)?);
     match model.translator(&mut arena, limits)?.self_test() {
         Ok(_) | Err(latimer::SelfTestError::Absent) => Ok(()),

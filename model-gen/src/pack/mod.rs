@@ -108,9 +108,8 @@ fn tokenizer(dir: &CheckpointDir, checkpoint: &Checkpoint, vocabularies: &Vocabu
         pad: id("pad_token_id", checkpoint.config.pad_token_id)?,
         unk: id("<unk>", unk)?,
     };
-    let table = |name: &str, vocab: &crate::import::vocab::Vocab| {
-        Vocab::new(name, vocab.pieces().iter().cloned().zip(0..))
-    };
+    let table =
+        |name: &str, vocab: &crate::import::vocab::Vocab| Vocab::new(name, vocab.pieces().iter().cloned().zip(0..));
     let vocab = table("vocab.json", &vocabularies.source)?;
     let separate = !std::sync::Arc::ptr_eq(&vocabularies.source, &vocabularies.target);
     let target_vocab = if separate { Some(table("target_vocab.json", &vocabularies.target)?) } else { None };
@@ -127,7 +126,8 @@ fn meta(dir: &CheckpointDir, vocabularies: &Vocabularies, options: &Options) -> 
         EngineKind::F16 => "f16, libm".to_owned(),
     };
     let mut lines = vec![("name".to_owned(), name.unwrap_or_default()), ("recipe".to_owned(), recipe)];
-    for (key, value) in [("source_language", &vocabularies.source_lang), ("target_language", &vocabularies.target_lang)] {
+    for (key, value) in [("source_language", &vocabularies.source_lang), ("target_language", &vocabularies.target_lang)]
+    {
         lines.extend(value.clone().map(|value| (key.to_owned(), value)));
     }
     for (key, value) in &options.meta {

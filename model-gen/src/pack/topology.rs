@@ -69,11 +69,8 @@ impl<'c> Tensors<'c> {
         } else {
             add(Role::Embedding, Source::Vocabulary(&checkpoint.target_embedding, target_bias))
         };
-        let output = if tied {
-            target_embedding
-        } else {
-            add(Role::Output, Source::Vocabulary(&checkpoint.output, Some(bias)))
-        };
+        let output =
+            if tied { target_embedding } else { add(Role::Output, Source::Vocabulary(&checkpoint.output, Some(bias))) };
         let positions = add(Role::Positions, Source::Positions);
         for (i, layer) in checkpoint.encoder.iter().enumerate() {
             for role in ENCODER_ROLES {
@@ -114,7 +111,13 @@ impl<'c> Tensors<'c> {
     }
 
     /// The spec section's contents.
-    pub fn spec(&self, checkpoint: &Checkpoint, ids: &SpecialIds, tensors: usize, micromath: bool) -> Result<SpecParts> {
+    pub fn spec(
+        &self,
+        checkpoint: &Checkpoint,
+        ids: &SpecialIds,
+        tensors: usize,
+        micromath: bool,
+    ) -> Result<SpecParts> {
         let config = &checkpoint.config;
         let layers = |key: &str, count: usize| {
             u8::try_from(count).with_context(|| format!("config.json: {key} {count} exceeds 255"))

@@ -88,7 +88,7 @@ fn is_aeabi(name: &str) -> bool {
 fn is_libgcc(name: &str) -> bool {
     const OPERATIONS: &[&str] = &[
         "add", "sub", "mul", "div", "neg", "cmp", "eq", "ne", "lt", "le", "gt", "ge", "unord", "float", "floatun",
-        "fix", "fixuns", "extend", "trunc", "pow",
+        "fix", "fixuns", "extend", "trunc", "powi",
     ];
     OPERATIONS.iter().any(|operation| {
         let Some(modes) = name.strip_prefix(operation) else { return false };

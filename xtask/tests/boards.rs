@@ -1,0 +1,109 @@
+//! The firmware on emulated boards: the protocol, measures, errors and ends. That its bits equal the host's is tested
+//! elsewhere.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use xtask::elf_check::{self, Finding};
+use xtask::firmware::Firmware;
+use xtask::machines::{Engine, MACHINES, Machine};
+use xtask::qemu::{self, Board};
+use xtask::shipped::shipped_blob;
+
+/// The firmware of a board with the shipped model, or `None` with a line where QEMU is not to be had.
+fn firmware(machine: &'static Machine, engine: Engine) -> Option<PathBuf> {
+    if Command::new(machine.qemu).arg("--version").output().is_err() {
+        println!("skipped: no {} on this machine; `cargo xtask ci` installs it where it can", machine.qemu);
+        return None;
+    }
+    Some(Firmware::new(machine, None, engine).unwrap().build().unwrap())
+}
+
+fn boot(machine: &'static Machine, engine: Engine) -> Option<Board> {
+    Some(Board::boot(machine, &firmware(machine, engine)?).unwrap())
+}
+
+fn json(line: &str) -> serde_json::Value {
+    serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"))
+}
+
+fn protocol(machine: &'static Machine) {
+    let Some(mut board) = boot(machine, Engine::Int8) else { return };
+    assert!(board.greeting.contains(machine.name), "{}", board.greeting);
+    let plain = board.ask("Good morning.").unwrap();
+    assert!(!plain.is_empty());
+    assert_eq!(board.ask("").unwrap(), "");
+    assert_eq!(board.ask(":bogus").unwrap(), "error: unknown command: try :help");
+    assert_eq!(board.ask_bytes(b"\xC3(").unwrap(), "error: line is not UTF-8");
+    assert!(board.ask_bytes(&[b'x'; 5000]).unwrap().starts_with("error: line longer"));
+    assert_eq!(board.ask("Good morning.\r").unwrap(), plain, "CR LF is one end");
+
+    board.ask(":json").unwrap();
+    let report = json(&board.ask("Good morning.").unwrap());
+    assert_eq!(report["target"], plain);
+    let stats = json(&board.ask(":stats").unwrap());
+    let number = |key: &str| stats[key].as_u64().unwrap_or_else(|| panic!("{key} in {stats}"));
+    for (used, size) in [("arena_high_water", "arena"), ("stack_high_water", "stack")] {
+        assert!((1..=number(size)).contains(&number(used)), "{used} in {stats}");
+    }
+    assert!(number("stack_high_water") < number("stack") / 2, "{stats}");
+    // More than a million for a phrase of a model with as many weights; far from a counter that ran over.
+    assert!((1_000_000..10_000_000_000).contains(&number("instructions")), "{stats}");
+
+    // The counter counts instructions and not time: the same phrase costs the same, but for the counter's own grain.
+    board.ask("Good morning.").unwrap();
+    let again = json(&board.ask(":stats").unwrap())["instructions"].as_u64().unwrap();
+    assert!(again.abs_diff(number("instructions")) <= 8, "{again} and {}", number("instructions"));
+    assert!(board.exit().unwrap().success());
+}
+
+#[test]
+fn cortex_m4_speaks_the_protocol() {
+    protocol(&MACHINES[0]);
+}
+
+#[test]
+fn riscv32_speaks_the_protocol() {
+    protocol(&MACHINES[1]);
+}
+
+#[test]
+fn a_damaged_model_is_told_at_boot_and_ends_qemu_with_a_failing_status() {
+    let mut bytes = fs::read(shipped_blob(Engine::Int8).unwrap()).unwrap();
+    // Far behind header and spec, which the firmware's arena is sized by when it is built.
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 0x10;
+    let blob = Path::new(env!("CARGO_TARGET_TMPDIR")).join("damaged.blob");
+    fs::write(&blob, bytes).unwrap();
+    for machine in MACHINES {
+        if firmware(machine, Engine::Int8).is_none() {
+            continue;
+        }
+        let elf = Firmware::new(machine, Some(&blob), Engine::Int8).unwrap().build().unwrap();
+        let error = Board::boot(machine, &elf).unwrap_err();
+        assert!(error.to_string().contains("error: damaged blob"), "{error:#}");
+        let output = qemu::command(machine, &elf).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+    }
+}
+
+#[test]
+fn integer_firmware_has_no_float_code_and_the_check_sees_it_where_it_is() {
+    for machine in MACHINES {
+        let build = |engine| Firmware::new(machine, None, engine).unwrap().build().unwrap();
+        let report = elf_check::check(&build(Engine::Int8)).unwrap();
+        assert!(report.findings.is_empty(), "{}: {:?}", machine.name, report.findings);
+        assert!(report.functions > 50 && report.instructions > 5000, "{report:?}");
+
+        let findings = elf_check::check(&build(Engine::F16)).unwrap().findings;
+        let routines = findings.iter().filter(|finding| matches!(finding, Finding::Routine { .. })).count();
+        let instructions = findings.len() - routines;
+        if machine.target.ends_with("eabihf") {
+            assert!(instructions > 100, "the f16 engine runs on the FPU: {findings:?}");
+        } else {
+            assert!(routines >= 3, "the f16 engine runs on soft float: {findings:?}");
+        }
+        assert!(elf_check::run(&[build(Engine::F16)]).is_err());
+    }
+}
