@@ -88,7 +88,11 @@ fn tokens_come_with_their_ranges() {
     let tokenizer = Tokenizer::parse(&tokenizer, &vocab, None).unwrap();
     let (mut text, mut nodes, mut ranges) = ([0; 32], [Node::default(); 32], vec![]);
     let work = EncodeWork { text: &mut text, nodes: &mut nodes };
-    tokenizer.encode_with(b"ab xy", work, |_, range| Ok(ranges.push(range))).unwrap();
+    let visit = |_, range| {
+        ranges.push(range);
+        Ok(())
+    };
+    tokenizer.encode_with(b"ab xy", work, visit).unwrap();
     assert_eq!(ranges, [0..4, 4..5, 5..8, 8..10]);
 }
 
