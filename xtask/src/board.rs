@@ -1,9 +1,10 @@
 //! `cargo xtask board`: boots a board and talks to it.
 
+use std::fs::File;
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::PathBuf;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 
 use crate::firmware::Firmware;
 use crate::machines::{self, Engine, MACHINES};
@@ -44,10 +45,9 @@ pub fn run(args: &Args) -> Result<()> {
     let elf = Firmware { defmt, ..Firmware::new(machine, args.blob.as_deref(), args.engine)? }.build()?;
     setup::qemu(machine)?;
     let mut qemu = qemu::command(machine, &elf);
-    if let Some(file) = &args.log {
-        qemu.args(["-semihosting-config", "chardev=log", "-chardev"])
-            .arg(format!("file,id=log,path={}", file.display()));
+    if let Some(log) = &args.log {
         eprintln!("firmware: {}", elf.display());
+        qemu.stderr(File::create(log).with_context(|| format!("cannot write `{}`", log.display()))?);
     }
     let mut board = Board::start(&mut qemu)?;
     eprintln!("{}", board.greeting);

@@ -121,6 +121,7 @@ fn sizes_that_divide_nothing_are_equal_too() {
     };
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let checkpoint = folder.join("random");
+    fs::create_dir_all(&checkpoint).unwrap();
     write_random_checkpoint(&checkpoint, &spec).unwrap();
     for (engine, kind) in [(Engine::Int8, EngineKind::Int8), (Engine::F16, EngineKind::F16)] {
         let blob = folder.join(format!("random-{}.blob", engine.name()));
