@@ -31,8 +31,26 @@ impl Math {
     #[inline]
     pub fn inverse_sqrt(self, x: f32) -> f32 {
         match self {
-            Math::Libm => 1.0 / libm::sqrtf(x),
-            Math::Micromath => F32Ext::invsqrt(x),
+            // micromath subtracts the bits, which overflows for what has no square root (a NaN with its sign set too).
+            Math::Micromath if x > 0.0 => F32Ext::invsqrt(x),
+            Math::Libm | Math::Micromath => 1.0 / libm::sqrtf(x),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn total_for_every_kind_of_float() {
+        for math in [Math::Libm, Math::Micromath] {
+            for bits in (0..=u32::MAX).step_by(65_521).chain([1, 0x7f80_0000, 0xff80_0000, 0x7fc0_0000, 0xffff_ffff]) {
+                let x = f32::from_bits(bits);
+                let (exp, inverse) = (math.exp(x), math.inverse_sqrt(x));
+                assert_eq!(x.is_nan(), exp.is_nan(), "exp({x})");
+                assert_eq!(x.is_nan() || x < 0.0, inverse.is_nan(), "inverse_sqrt({x})");
+            }
         }
     }
 }
