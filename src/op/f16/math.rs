@@ -22,6 +22,8 @@ impl Math {
     pub fn exp(self, x: f32) -> f32 {
         match self {
             Math::Libm => libm::expf(x),
+            // micromath makes a number of a NaN's payload, which differs from processor to processor.
+            Math::Micromath if x.is_nan() => f32::NAN,
             // micromath's range reduction does not saturate: keep to where f32 has an exponential.
             Math::Micromath => F32Ext::exp(x.clamp(-87.0, 88.0)),
         }
