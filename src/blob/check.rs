@@ -39,6 +39,12 @@ impl<'a> Tensors<'a> {
         if (count as usize).checked_mul(TensorEntry::SIZE) != Some(table.len()) {
             return Err(malformed(0));
         }
+        let h = spec.header();
+        let matrices = [h.source_embedding, h.target_embedding, h.output];
+        // Each is one of the globals, which are checked by these very indices: another tensor has another shape.
+        if matrices.iter().chain([&h.positions]).any(|&i| i as usize >= globals) || matrices.contains(&h.positions) {
+            return Err(malformed(0));
+        }
         let tensors = Tensors { table, weights, globals };
         for i in 0..globals as u32 {
             tensors.check_global(spec, engine, i)?;

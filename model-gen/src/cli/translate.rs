@@ -6,7 +6,8 @@ use anyhow::{Context, Result};
 use indicatif::ProgressBar;
 use latimer::report::{ErrorReport, Report};
 use latimer::{Error, Limits, Model};
-use std::io::{BufRead, IsTerminal, Write};
+use std::io::{BufRead, BufReader, ErrorKind, IsTerminal, Read, Write};
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -54,17 +55,16 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         ProgressBar::hidden()
     };
     if args.text.is_empty() {
-        let mut input = std::io::stdin().lock();
+        let mut input = BufReader::with_capacity(1 << 16, std::io::stdin().lock());
         loop {
             let batch = read_batch(&mut input).context("standard input cannot be read")?;
-            if batch.is_empty() {
+            if batch.is_empty() || job.translate(&batch, &progress, &mut out)?.is_break() {
                 break;
             }
-            job.translate(&batch, &progress, &mut out)?;
         }
     } else {
         let phrases: Vec<Vec<u8>> = args.text.iter().map(|text| text.clone().into_bytes()).collect();
-        job.translate(&phrases, &progress, &mut out)?;
+        let _ = job.translate(&phrases, &progress, &mut out)?;
     }
     progress.finish_and_clear();
     if job.failed > 0 {
@@ -78,10 +78,11 @@ fn positions(model: &Model<'_>) -> u16 {
     model.blob().spec().header().max_positions
 }
 
-/// Lines without their ends, at most [`BATCH`] of them; fewer where the reader has no more at hand.
-fn read_batch(input: &mut impl BufRead) -> std::io::Result<Vec<Vec<u8>>> {
+/// Lines without their ends, at most [`BATCH`] of them; fewer where the reader has no more at hand, so that a program
+/// that writes a phrase and waits for its answer gets it.
+fn read_batch(input: &mut BufReader<impl Read>) -> std::io::Result<Vec<Vec<u8>>> {
     let mut batch = Vec::new();
-    while batch.len() < BATCH {
+    while batch.is_empty() || batch.len() < BATCH && input.buffer().contains(&b'\n') {
         let mut line = Vec::new();
         if input.read_until(b'\n', &mut line)? == 0 {
             break;
@@ -106,22 +107,27 @@ struct Job<'a> {
 }
 
 impl Job<'_> {
-    fn translate(&mut self, phrases: &[Vec<u8>], progress: &ProgressBar, out: &mut impl Write) -> Result<()> {
+    /// Writes the answers in order; `Break` where the reader has gone, since nobody is left to tell.
+    fn translate(
+        &mut self,
+        phrases: &[Vec<u8>],
+        progress: &ProgressBar,
+        out: &mut impl Write,
+    ) -> Result<ControlFlow<()>> {
         let max_tokens = self.args.max_tokens.unwrap_or(usize::MAX);
         let translations = translate_all(&self.model, self.limits, max_tokens, phrases, || progress.inc(1))?;
-        for (phrase, translation) in phrases.iter().zip(translations) {
-            self.line += 1;
-            let line = self.line(phrase, translation)?;
-            match writeln!(out, "{line}") {
-                // The reader has gone: nobody is left to tell.
-                Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => return Ok(()),
-                other => other.context("standard output cannot be written")?,
+        let write = || -> Result<()> {
+            for (phrase, translation) in phrases.iter().zip(translations) {
+                self.line += 1;
+                writeln!(out, "{}", self.line(phrase, translation)?)?;
             }
+            Ok(out.flush()?)
+        };
+        match write() {
+            Ok(()) => Ok(ControlFlow::Continue(())),
+            Err(error) if is_broken_pipe(&error) => Ok(ControlFlow::Break(())),
+            Err(error) => Err(error.context("the answers cannot be written")),
         }
-        out.flush().or_else(|error| match error.kind() {
-            std::io::ErrorKind::BrokenPipe => Ok(()),
-            _ => Err(error).context("standard output cannot be written"),
-        })
     }
 
     /// The answer to one phrase. A failed one gives an empty line, or an error object, so that lines keep their places.
@@ -155,4 +161,8 @@ impl Job<'_> {
             }
         }
     }
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<std::io::Error>().is_some_and(|error| error.kind() == ErrorKind::BrokenPipe)
 }

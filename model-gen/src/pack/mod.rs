@@ -11,6 +11,7 @@ mod int8;
 mod topology;
 mod weights;
 
+use crate::import::error::read_file;
 use crate::import::spm::SpmModel;
 use crate::import::tokenizer::{SpecialIds, TokenizerSections, tokenizer_sections};
 use crate::import::{Checkpoint, CheckpointDir, Vocabularies};
@@ -95,8 +96,7 @@ struct Tokenizer {
 
 fn tokenizer(dir: &CheckpointDir, checkpoint: &Checkpoint, vocabularies: &Vocabularies) -> Result<Tokenizer> {
     let read = |path: &Path, name: &str| -> Result<SpmModel> {
-        let remedy = "copy the whole checkpoint directory";
-        let bytes = std::fs::read(path).with_context(|| format!("{}: cannot be read; {remedy}", path.display()))?;
+        let bytes = read_file(path, "copy the whole checkpoint directory")?;
         SpmModel::parse(name, &bytes)
     };
     let source = read(&dir.source_spm(), "source.spm")?;
