@@ -1,11 +1,13 @@
 //! `cargo xtask docs`: the parts of the documentation that are written from the code.
 
+mod example;
 mod format;
 mod functions;
 
 use std::fs;
 
 use anyhow::{Context, Result, bail};
+use model_gen::cli::write_whole;
 
 use crate::generated::replace;
 use crate::paths;
@@ -21,26 +23,29 @@ pub struct Args {
 /// The parts of a document, by name.
 type Parts = Vec<(&'static str, String)>;
 
-/// Rewrites the generated parts, or checks that they are as they would be written.
+/// Rewrites the generated parts and the example's blob, or checks that they are as they would be written.
 pub fn run(args: &Args) -> Result<()> {
-    let documents = [("docs/blob-format.md", format::parts()), ("docs/numerics.md", functions::parts())];
-    let mut stale = Vec::new();
+    let read = |file: &str| fs::read(paths::root().join(file)).with_context(|| format!("cannot read `{file}`"));
+    let code = example::code(&String::from_utf8(read("src/lib.rs")?)?)?;
+    let documents = [
+        ("README.md", vec![("example", code)]),
+        ("docs/blob-format.md", format::parts()),
+        ("docs/numerics.md", functions::parts()),
+    ];
+    let mut files = vec![("src/example.blob", example::blob()?)];
     for (file, parts) in documents {
-        let path = paths::root().join(file);
-        let old = fs::read_to_string(&path).with_context(|| format!("cannot read `{file}`"))?;
-        let new = rewrite(&old, parts).with_context(|| format!("`{file}`"))?;
-        if new == old {
-            continue;
-        }
-        stale.push(file);
-        if !args.check {
-            fs::write(&path, new).with_context(|| format!("cannot write `{file}`"))?;
-        }
+        let text = rewrite(&String::from_utf8(read(file)?)?, parts).with_context(|| format!("`{file}`"))?;
+        files.push((file, text.into_bytes()));
     }
-    match (args.check, stale.is_empty()) {
-        (_, true) => println!("the generated parts of the documentation are up to date"),
-        (false, false) => println!("rewritten: {}", stale.join(", ")),
-        (true, false) => bail!("out of step with the code: {}; run `cargo xtask docs`", stale.join(", ")),
+    files.retain(|(file, new)| read(file).ok().as_ref() != Some(new));
+    let stale: Vec<&str> = files.iter().map(|(file, _)| *file).collect();
+    if stale.is_empty() {
+        println!("what is written from the code is up to date");
+    } else if args.check {
+        bail!("out of step with the code: {}; run `cargo xtask docs`", stale.join(", "));
+    } else {
+        files.iter().try_for_each(|(file, new)| write_whole(&paths::root().join(file), new))?;
+        println!("rewritten: {}", stale.join(", "));
     }
     Ok(())
 }
