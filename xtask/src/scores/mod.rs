@@ -17,7 +17,7 @@ use measure::{Outputs, Set, engine, float};
 /// Arguments of `scores`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The folder with dev.tsv and test.tsv, SOURCE<TAB>TARGET lines [default: ../shared/data/en-es].
+    /// The folder with dev.tsv and test.tsv, `SOURCE<TAB>TARGET` lines [default: ../shared/data/en-es].
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
     /// The trained float32 checkpoint that the shipped model was made from [default: ../shared/models/en-es-nano].
