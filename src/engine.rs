@@ -40,6 +40,7 @@ impl EngineKind {
 pub(crate) struct Cached<'c, E: Engine> {
     pub rows: &'c [E::Cache],
     /// One scale a position and head; empty in an engine without scales.
+    #[cfg_attr(not(feature = "int8"), expect(dead_code, reason = "only int8 has scales"))]
     pub scales: &'c [E::Scale],
 }
 
@@ -48,6 +49,7 @@ pub(crate) struct AttendScratch<'s, E: Engine> {
     /// One value a position.
     pub scores: &'s mut [E::Wide],
     /// One head of the query, then one weight a position.
+    #[cfg_attr(not(feature = "int8"), expect(dead_code, reason = "only int8 quantizes a query"))]
     pub inputs: &'s mut [E::Input],
 }
 

@@ -2,7 +2,8 @@
 
 use latimer::text::{EncodeWork, Node, Tokenizer};
 use model_gen::import::spm::SpmModel;
-use model_gen::import::tokenizer::{SpecialIds, TokenizerSections, Vocab, tokenizer_sections};
+use model_gen::import::tokenizer::{SpecialIds, TokenizerSections, tokenizer_sections};
+use model_gen::import::vocab::Vocab;
 use serde_json::Value;
 use std::path::PathBuf;
 
@@ -21,7 +22,7 @@ fn sections() -> Option<TokenizerSections> {
     };
     let source = SpmModel::parse("source.spm", &spm).unwrap();
     let target = SpmModel::parse("target.spm", &std::fs::read(dir.join("target.spm")).unwrap()).unwrap();
-    let vocab = Vocab::parse("vocab.json", &std::fs::read(dir.join("vocab.json")).unwrap()).unwrap();
+    let vocab = Vocab::read(&dir.join("vocab.json"), 2001, "vocab_size").unwrap();
     Some(tokenizer_sections(&source, &target, &vocab, None, SpecialIds { eos: EOS, pad: 2000, unk: 1 }).unwrap())
 }
 

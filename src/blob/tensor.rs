@@ -71,6 +71,7 @@ impl<'a> Tensor<'a> {
     }
 
     /// Row scales; empty where there are none.
+    #[cfg(feature = "int8")]
     pub(crate) fn scales(&self) -> &'a [u16] {
         self.optional(self.entry.scales)
     }

@@ -18,6 +18,7 @@ pub struct Scale {
 impl Scale {
     /// The scale of a vector whose largest magnitude is `largest` in a format with `frac` fraction bits, and the
     /// right shift that its elements need so that they lie on the mantissa's grid.
+    #[cfg(feature = "int8")]
     pub(crate) const fn of_largest(largest: u32, frac: i32) -> (Scale, i32) {
         if largest == 0 {
             return (Scale { mantissa: 0, exponent: 0 }, 0);
@@ -45,6 +46,7 @@ pub struct Multiplier {
 impl Multiplier {
     /// The product of `mantissa * 2^-shift` and a scale, normalized to 2^14 ..= 2^15 so that it can be
     /// multiplied by another scale's mantissa and stay below 2^31. Relative error at most 2^-15.
+    #[cfg(feature = "int8")]
     pub(crate) const fn times_scale(self, scale: Scale) -> Multiplier {
         let product = self.mantissa as u64 * scale.mantissa as u64;
         if product == 0 {
@@ -56,7 +58,7 @@ impl Multiplier {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "int8"))]
 mod tests {
     use super::*;
     use proptest::prelude::*;

@@ -160,3 +160,6 @@ fn byte_piece(byte: u8) -> [u8; 6] {
     let digit = |nibble: u8| if nibble < 10 { b'0'.wrapping_add(nibble) } else { b'A'.wrapping_add(nibble - 10) };
     [b'<', b'0', b'x', digit(byte >> 4), digit(byte & 15), b'>']
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,13 +1,15 @@
 //! `cargo xtask board`: boots a board and talks to it.
 
+use std::fs::File;
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::PathBuf;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 
 use crate::firmware::Firmware;
 use crate::machines::{self, Engine, MACHINES};
-use crate::qemu::Board;
+use crate::qemu::{self, Board};
+use crate::setup;
 
 /// Arguments of `cargo xtask board`.
 #[derive(Debug, clap::Args)]
@@ -25,6 +27,9 @@ pub struct Args {
     /// Answer in JSON, as `model-gen translate --json` does.
     #[arg(long)]
     json: bool,
+    /// Build with `defmt` and write its frames to this file; `defmt-print -e FIRMWARE < FILE` shows them.
+    #[arg(long, value_name = "FILE")]
+    log: Option<PathBuf>,
 }
 
 /// Builds, boots, talks.
@@ -36,8 +41,15 @@ pub fn run(args: &Args) -> Result<()> {
         return Ok(());
     };
     let machine = machines::find(name)?;
-    let elf = Firmware::new(machine, args.blob.as_deref(), args.engine)?.build()?;
-    let mut board = Board::boot(machine, &elf)?;
+    let defmt = args.log.is_some();
+    let elf = Firmware { defmt, ..Firmware::new(machine, args.blob.as_deref(), args.engine)? }.build()?;
+    setup::qemu(machine)?;
+    let mut qemu = qemu::command(machine, &elf);
+    if let Some(log) = &args.log {
+        eprintln!("firmware: {}", elf.display());
+        qemu.stderr(File::create(log).with_context(|| format!("cannot write `{}`", log.display()))?);
+    }
+    let mut board = Board::start(&mut qemu)?;
     eprintln!("{}", board.greeting);
     if args.json {
         board.ask(":json")?;

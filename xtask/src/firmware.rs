@@ -40,6 +40,10 @@ impl Firmware {
         // In the board's folder, so that its .cargo/config.toml counts.
         cargo.current_dir(paths::root().join("boards").join(self.machine.name));
         cargo.env("LATIMER_BLOB", &self.blob);
+        if self.defmt {
+            // Without it defmt lets only errors through.
+            cargo.env("DEFMT_LOG", "debug");
+        }
         let features = if self.defmt { format!("{},defmt", self.engine.name()) } else { self.engine.name().into() };
         cargo.args([subcommand, "--release", "--locked", "--no-default-features", "--features", &features]);
         cargo.arg("--target-dir").arg(paths::target().join("boards"));

@@ -24,7 +24,9 @@ pub fn shipped_blob(engine: Engine) -> Result<PathBuf> {
     let blob = paths::artifacts().join(format!("{NAME}-{}.blob", engine.name()));
     let packer = std::env::current_exe().and_then(|exe| exe.metadata()?.modified()).context("no time of the packer")?;
     let newest = newest(&model)?.max(packer);
-    if blob.metadata().and_then(|file| file.modified()).is_ok_and(|packed| packed >= newest) {
+    // A file of its own tells when: rewriting an equal blob would have every firmware linked again.
+    let stamp = blob.with_extension("stamp");
+    if blob.exists() && stamp.metadata().and_then(|file| file.modified()).is_ok_and(|packed| packed >= newest) {
         return Ok(blob);
     }
     let kind = match engine {
@@ -36,10 +38,15 @@ pub fn shipped_blob(engine: Engine) -> Result<PathBuf> {
     options.meta.push(("source".into(), "trained on sentences from tatoeba.org".into()));
     let packed = pack(&model, &options).with_context(|| format!("cannot pack `{}`", model.display()))?;
     fs::create_dir_all(paths::artifacts())?;
+    if fs::read(&blob).is_ok_and(|old| old == packed.bytes) {
+        fs::write(stamp, [])?;
+        return Ok(blob);
+    }
     // Renamed into place, so that no half of a blob is ever linked.
     let unfinished = blob.with_extension(format!("{}.tmp", std::process::id()));
     fs::write(&unfinished, &packed.bytes).with_context(|| format!("cannot write `{}`", unfinished.display()))?;
     fs::rename(&unfinished, &blob)?;
+    fs::write(stamp, [])?;
     Ok(blob)
 }
 

@@ -7,9 +7,6 @@ mod cmsdk;
 use core::convert::Infallible;
 use core::panic::PanicInfo;
 
-#[cfg(feature = "defmt")]
-use cortex_m as _;
-
 use app::latimer::{Arena, arena_len, include_blob};
 use app::{Buffers, LIMITS, Port, Stack, StackUse};
 use cortex_m_rt::{ExceptionFrame, entry, exception};

@@ -77,8 +77,9 @@ fn main() -> ! {
     static mut BUFFERS: Buffers = Buffers::new();
     let mut board = Board::new();
     board.stack.paint();
+    let (arena, buffers) = (&raw mut ARENA, &raw mut BUFFERS);
     // SAFETY: the entry function runs once, and the statics are known to it alone.
-    let (arena, buffers) = unsafe { (&mut *&raw mut ARENA, &mut *&raw mut BUFFERS) };
+    let (arena, buffers) = unsafe { (&mut *arena, &mut *buffers) };
     app::run(&mut board, BLOB, arena.as_mut(), buffers)
 }
 

@@ -40,7 +40,11 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         "stack_bound_bytes": crate::cost::STACK_BOUND,
         "tensors": model.blob().tensors().map(|t| tensor(&t)).collect::<Vec<_>>(),
     });
-    if args.json { println!("{value}") } else { print_text(&value) }
+    if args.json {
+        println!("{value}")
+    } else {
+        print_text(&value)
+    }
     Ok(ExitCode::SUCCESS)
 }
 
@@ -110,7 +114,8 @@ fn macs(model: &Model<'_>) -> Value {
 
 fn flash(model: &Model<'_>) -> Value {
     let section = |kind| model.blob().container().section(kind).map_or(0, <[u8]>::len);
-    let tokenizer = section(SectionKind::Tokenizer) + section(SectionKind::SourceVocab) + section(SectionKind::TargetVocab);
+    let tokenizer =
+        section(SectionKind::Tokenizer) + section(SectionKind::SourceVocab) + section(SectionKind::TargetVocab);
     let matrices: usize = model
         .blob()
         .tensors()

@@ -39,7 +39,12 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let model = parse_blob(&args.blob, &bytes)?;
     let limits = args.limits.of(&model);
     model.arena_len(limits).with_context(|| {
-        format!("limits {}/{}: the model has {} positions", limits.source_tokens, limits.target_tokens, positions(&model))
+        format!(
+            "limits {}/{}: the model has {} positions",
+            limits.source_tokens,
+            limits.target_tokens,
+            positions(&model)
+        )
     })?;
     let mut job = Job { args, model, limits, line: 0, failed: 0 };
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());

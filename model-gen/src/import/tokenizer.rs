@@ -3,7 +3,8 @@
 //! Ids come from the piece *string* through `vocab.json`; SentencePiece's own ids end here.
 
 use super::spm::{ModelType, NormalizerSpec, PieceType, SpmModel, TrainerSpec};
-use anyhow::{Context, bail, ensure};
+use super::vocab::Vocab;
+use anyhow::{Context, ensure};
 use latimer::blob::tokenizer::{TokenizerTables, source_flag, target_flag};
 use latimer::blob::vocab::{MAX_ENTRIES, VocabEntry, VocabParts, byte_of_piece};
 use latimer::text::vocab::{SourceKind, TargetKind};
@@ -11,79 +12,6 @@ use std::collections::{BTreeMap, HashMap};
 
 /// What SentencePiece adds to the lowest score for a character that no piece covers.
 const UNK_PENALTY: f32 = 10.0;
-
-/// A vocabulary: the piece of each id, ids without gaps.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Vocab {
-    name: String,
-    pieces: Vec<String>,
-}
-
-impl Vocab {
-    /// Makes a vocabulary from pairs of piece and id in any order; `name` is the file's name, for errors.
-    pub fn new(name: &str, pairs: impl IntoIterator<Item = (String, u64)>) -> anyhow::Result<Self> {
-        let mut by_id = BTreeMap::new();
-        let mut seen = HashMap::new();
-        for (piece, id) in pairs {
-            ensure!(id < MAX_ENTRIES as u64, "{name}: id {id} of \"{piece}\" is not below {MAX_ENTRIES}");
-            if let Some(other) = seen.insert(piece.clone(), id) {
-                bail!("{name}: \"{piece}\" stands there twice, with ids {other} and {id}");
-            }
-            if let Some(other) = by_id.insert(id, piece.clone()) {
-                bail!("{name}: \"{other}\" and \"{piece}\" have the same id {id}");
-            }
-        }
-        if let Some((expected, (found, piece))) = (0..).zip(&by_id).find(|(expected, (found, _))| expected != *found) {
-            bail!("{name}: no piece has id {expected}, the next is {found} (\"{piece}\")");
-        }
-        Ok(Vocab { name: name.to_owned(), pieces: by_id.into_values().collect() })
-    }
-
-    /// Reads a `vocab.json`: one object from piece to id.
-    pub fn parse(name: &str, json: &[u8]) -> anyhow::Result<Self> {
-        let Pairs(pairs) =
-            serde_json::from_slice(json).with_context(|| format!("{name} is not an object from pieces to ids"))?;
-        Self::new(name, pairs)
-    }
-
-    /// Number of ids.
-    pub fn len(&self) -> usize {
-        self.pieces.len()
-    }
-
-    /// Whether it has no ids.
-    pub fn is_empty(&self) -> bool {
-        self.pieces.is_empty()
-    }
-
-    /// The piece of each id.
-    pub fn pieces(&self) -> &[String] {
-        &self.pieces
-    }
-}
-
-/// Pairs of an object as they stand, so that a key given twice is seen.
-struct Pairs(Vec<(String, u64)>);
-
-impl<'de> serde::Deserialize<'de> for Pairs {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Visitor;
-        impl<'de> serde::de::Visitor<'de> for Visitor {
-            type Value = Pairs;
-            fn expecting(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
-                f.write_str("an object from pieces to ids")
-            }
-            fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<Pairs, A::Error> {
-                let mut pairs = Vec::new();
-                while let Some(pair) = map.next_entry()? {
-                    pairs.push(pair);
-                }
-                Ok(Pairs(pairs))
-            }
-        }
-        deserializer.deserialize_map(Visitor)
-    }
-}
 
 /// Ids with a meaning, from the checkpoint's configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,10 +53,10 @@ pub fn tokenizer_sections(
         ("padding", ids.pad, last_vocab),
     ] {
         ensure!(
-            usize::from(id) < vocab.len(),
+            usize::from(id) < vocab.pieces().len(),
             "{}: the {what} id {id} is not below its {} ids",
-            vocab.name,
-            vocab.len()
+            vocab.name(),
+            vocab.pieces().len()
         );
     }
     let source_vocab = match target_vocab {
@@ -270,8 +198,8 @@ fn vocab_section(
 ) -> anyhow::Result<Vec<u8>> {
     // Sorted by bytes, which is how strings compare.
     let mut id_of: BTreeMap<&str, u16> = BTreeMap::new();
-    for (id, piece) in vocab.pieces.iter().enumerate() {
-        ensure!(!piece.is_empty(), "{}: the piece of id {id} is empty", vocab.name);
+    for (id, piece) in vocab.pieces().iter().enumerate() {
+        ensure!(!piece.is_empty(), "{}: the piece of id {id} is empty", vocab.name());
         id_of.insert(piece, id as u16);
     }
     for text in source.iter().flat_map(|pieces| pieces.matched.keys()) {
@@ -282,14 +210,14 @@ fn vocab_section(
     ensure!(
         id_of.len() <= MAX_ENTRIES,
         "{} and source.spm have {} pieces together, more than {MAX_ENTRIES}",
-        vocab.name,
+        vocab.name(),
         id_of.len()
     );
     let mut wide_scores: Vec<u64> = Vec::new();
     let mut entries = Vec::with_capacity(id_of.len());
-    let mut entry_of_id = vec![0; vocab.len()];
+    let mut entry_of_id = vec![0; vocab.pieces().len()];
     for (index, (&text, &id)) in id_of.iter().enumerate() {
-        let in_vocab = vocab.pieces.get(usize::from(id)).is_some_and(|piece| piece == text);
+        let in_vocab = vocab.pieces().get(usize::from(id)).is_some_and(|piece| piece == text);
         if in_vocab {
             entry_of_id[usize::from(id)] = index as u16;
         }
@@ -316,6 +244,6 @@ fn vocab_section(
     }
     let parts = VocabParts { entries: &entries, entry_of_id: &entry_of_id, wide_scores: &wide_scores };
     let mut bytes = vec![0; parts.emitted_len()];
-    parts.emit(&mut bytes).with_context(|| format!("{}: the vocabulary is too long for the format", vocab.name))?;
+    parts.emit(&mut bytes).with_context(|| format!("{}: the vocabulary is too long for the format", vocab.name()))?;
     Ok(bytes)
 }

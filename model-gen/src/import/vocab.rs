@@ -18,6 +18,7 @@ const MAX_PROBLEMS: usize = 20;
 /// Pieces by id, and ids by piece: a bijection onto `0..len`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Vocab {
+    name: String,
     pieces: Vec<String>,
     ids: BTreeMap<String, u32>,
 }
@@ -56,7 +57,19 @@ impl Vocab {
             problems.push(format!("... and {more} more"));
         }
         ImportError::collect(path, "not a vocabulary with one piece an id:", problems)?;
-        Ok(Self { pieces: by_id.into_iter().flatten().collect(), ids })
+        let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+        Ok(Self { name, pieces: by_id.into_iter().flatten().collect(), ids })
+    }
+
+    /// A vocabulary of pieces in the order of their ids, `None` where one stands twice; `name` is for errors.
+    pub fn from_pieces(name: &str, pieces: Vec<String>) -> Option<Self> {
+        let ids: BTreeMap<String, u32> = pieces.iter().cloned().zip(0..).collect();
+        (ids.len() == pieces.len()).then(|| Self { name: name.to_owned(), pieces, ids })
+    }
+
+    /// The file's name.
+    pub fn name(&self) -> &str {
+        &self.name
     }
 
     /// Pieces in the order of their ids.

@@ -12,7 +12,7 @@ mod topology;
 mod weights;
 
 use crate::import::spm::SpmModel;
-use crate::import::tokenizer::{SpecialIds, TokenizerSections, Vocab, tokenizer_sections};
+use crate::import::tokenizer::{SpecialIds, TokenizerSections, tokenizer_sections};
 use crate::import::{Checkpoint, CheckpointDir, Vocabularies};
 use anyhow::{Context, Result, ensure};
 use latimer::EngineKind;
@@ -108,12 +108,9 @@ fn tokenizer(dir: &CheckpointDir, checkpoint: &Checkpoint, vocabularies: &Vocabu
         pad: id("pad_token_id", checkpoint.config.pad_token_id)?,
         unk: id("<unk>", unk)?,
     };
-    let table =
-        |name: &str, vocab: &crate::import::vocab::Vocab| Vocab::new(name, vocab.pieces().iter().cloned().zip(0..));
-    let vocab = table("vocab.json", &vocabularies.source)?;
     let separate = !std::sync::Arc::ptr_eq(&vocabularies.source, &vocabularies.target);
-    let target_vocab = if separate { Some(table("target_vocab.json", &vocabularies.target)?) } else { None };
-    let sections = tokenizer_sections(&source, &target, &vocab, target_vocab.as_ref(), ids)?;
+    let target_vocab = separate.then_some(vocabularies.target.as_ref());
+    let sections = tokenizer_sections(&source, &target, &vocabularies.source, target_vocab, ids)?;
     Ok(Tokenizer { sections, ids })
 }
 

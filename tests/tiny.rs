@@ -1,0 +1,309 @@
+//! The runtime alone: a blob of a few hundred bytes made with the crate's own `emit`, small enough for miri.
+//!
+//! What the numbers mean is tested where trained and random checkpoints are at hand, in `model-gen`; here it is
+//! memory, alignment, borrowing and the order of calls that are under test.
+
+use latimer::blob::layout::{
+    Block, DECODER_ROLES, ENCODER_ROLES, Header, NONE, Role, SectionKind, SpecHeader, TensorEntry,
+};
+use latimer::blob::tokenizer::{TokenizerTables, source_flag, target_flag};
+use latimer::blob::vocab::{VocabEntry, VocabParts};
+use latimer::blob::{Parts, Spec, emit, emit_len, tensor::dtype};
+use latimer::kernel::{ROWS, padded_len};
+use latimer::text::vocab::{SourceKind, TargetKind};
+use latimer::{BlobError, EngineKind, Error, Limits, LogitsCrc, Model, SelfTestError};
+
+const D_MODEL: usize = 5;
+const FFN: usize = 3;
+/// Pieces in bytewise order, with their ids; the last is padding.
+const PIECES: [(&str, u16); 6] = [("</s>", 0), ("<unk>", 1), ("a", 2), ("b", 3), ("▁a", 4), ("<pad>", 5)];
+const LIMITS: Limits = Limits { source_tokens: 10, target_tokens: 6, text_bytes: 40 };
+
+#[repr(align(16))]
+struct Aligned<const N: usize>([u8; N]);
+
+/// Appends elements at a multiple of four and returns their offset.
+fn push(weights: &mut Vec<u8>, bytes: &[u8]) -> u32 {
+    weights.resize(weights.len().next_multiple_of(4), 0);
+    let at = weights.len() as u32;
+    weights.extend_from_slice(bytes);
+    at
+}
+
+/// A tensor of made-up but lively numbers.
+fn tensor(engine: EngineKind, role: Role, block: u16, rows: usize, cols: usize, weights: &mut Vec<u8>) -> TensorEntry {
+    let mut state = role as u32 * 977 + block as u32 * 131 + 7;
+    let mut next = || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 24) as u8
+    };
+    let mut entry = TensorEntry {
+        role: role as u8,
+        block,
+        rows: rows as u32,
+        cols: cols as u32,
+        scales: NONE,
+        bias: NONE,
+        ..TensorEntry::default()
+    };
+    let len = padded_len(rows, cols).unwrap();
+    match (role.is_linear(), engine) {
+        (true, EngineKind::Int8) => {
+            let elements: Vec<u8> = (0..len).map(|_| next()).collect();
+            let scales: Vec<u8> = (0..rows).flat_map(|_| (20_000 + next() as u16).to_le_bytes()).collect();
+            let bias: Vec<u8> = (0..rows).flat_map(|_| ((next() as i32 - 128) * 64).to_le_bytes()).collect();
+            (entry.dtype, entry.in_bits, entry.scale_shift, entry.out_frac) = (dtype::I8, 8, 28, 16);
+            (entry.embed_scale, entry.embed_shift, entry.embed_frac) = (1 << 30, 51, 11);
+            entry.data = push(weights, &elements);
+            entry.scales = push(weights, &scales);
+            entry.bias = push(weights, &bias);
+        }
+        (true, EngineKind::F16) => {
+            // Sign, exponent 2^-2 or 2^-1, some mantissa.
+            let half = |b: u8| ((b as u16 & 0x80) << 8 | 0x3400 | (b as u16 & 0x7f) << 3).to_le_bytes();
+            let elements: Vec<u8> = (0..len).flat_map(|_| half(next())).collect();
+            (entry.dtype, entry.embed_scale) = (dtype::F16, 1.5f32.to_bits());
+            entry.data = push(weights, &elements);
+        }
+        (false, _) if role == Role::Positions => {
+            entry.dtype = dtype::STEPS;
+            let steps: Vec<u8> = (0..rows).flat_map(|i| (683_565_276u32 >> i).to_le_bytes()).collect();
+            entry.data = push(weights, &steps);
+        }
+        (false, EngineKind::Int8) => {
+            let gamma: Vec<u8> = (0..rows).flat_map(|_| (8192i16 + next() as i16 * 32).to_le_bytes()).collect();
+            let beta: Vec<u8> = (0..rows).flat_map(|_| (next() as i32 * 100).to_le_bytes()).collect();
+            (entry.dtype, entry.in_bits, entry.scale_shift, entry.out_frac) = (dtype::NORM, 16, 14, 11);
+            entry.data = push(weights, &gamma);
+            entry.bias = push(weights, &beta);
+        }
+        (false, EngineKind::F16) => {
+            let gamma: Vec<u8> = (0..rows).flat_map(|_| (0.5 + next() as f32 / 256.0).to_le_bytes()).collect();
+            let beta: Vec<u8> = (0..rows).flat_map(|_| (next() as f32 / 256.0 - 0.5).to_le_bytes()).collect();
+            (entry.dtype, entry.in_bits) = (dtype::NORM, 32);
+            entry.data = push(weights, &gamma);
+            entry.bias = push(weights, &beta);
+        }
+    }
+    entry
+}
+
+fn tokenizer_sections() -> (Vec<u8>, Vec<u8>) {
+    let mut entries: Vec<VocabEntry> = PIECES
+        .iter()
+        .map(|&(text, id)| VocabEntry {
+            text,
+            id,
+            score: if id == 4 { -1.0f32 } else { -2.5 }.to_bits(),
+            source: if (2..5).contains(&id) { SourceKind::Normal } else { SourceKind::None },
+            target: match id {
+                1 => TargetKind::Unknown,
+                0 | 5 => TargetKind::Hidden,
+                _ => TargetKind::Normal,
+            },
+        })
+        .collect();
+    entries.sort_by_key(|entry| entry.text.as_bytes());
+    let entry_of_id: Vec<u16> =
+        (0..PIECES.len() as u16).map(|id| entries.iter().position(|entry| entry.id == id).unwrap() as u16).collect();
+    let vocab = VocabParts { entries: &entries, entry_of_id: &entry_of_id, wide_scores: &[] };
+    let mut vocab_bytes = vec![0; vocab.emitted_len()];
+    vocab.emit(&mut vocab_bytes).unwrap();
+    let tables = TokenizerTables {
+        source_flags: source_flag::REMOVE_EXTRA_WHITESPACES
+            | source_flag::ADD_DUMMY_PREFIX
+            | source_flag::ESCAPE_WHITESPACES,
+        target_flags: target_flag::DROP_LEADING | target_flag::DROP_ALL_LEADING,
+        unk_id: 1,
+        unk_score: (-12.5f32).to_bits(),
+        trie: &[],
+        strings: &[],
+        unk_surface: " ⁇ ",
+    };
+    let mut tokenizer = vec![0; tables.emitted_len()];
+    tables.emit(&mut tokenizer).unwrap();
+    (tokenizer, vocab_bytes)
+}
+
+/// One encoder and two decoder blocks.
+fn blob(engine: EngineKind) -> Vec<u8> {
+    let mut weights = Vec::new();
+    let vocab = PIECES.len();
+    let none = u16::MAX;
+    let mut entries = vec![
+        tensor(engine, Role::Embedding, none, vocab, D_MODEL, &mut weights),
+        tensor(engine, Role::Positions, none, D_MODEL.div_ceil(2), 1, &mut weights),
+    ];
+    for block in 0..3u16 {
+        let roles: &[Role] = if block == 0 { &ENCODER_ROLES } else { &DECODER_ROLES };
+        for &role in roles {
+            let (rows, cols) = match role {
+                Role::SelfNorm | Role::CrossNorm | Role::FinalNorm => (D_MODEL, 1),
+                Role::Fc1 => (FFN, D_MODEL),
+                Role::Fc2 => (D_MODEL, FFN),
+                _ => (D_MODEL, D_MODEL),
+            };
+            entries.push(tensor(engine, role, block, rows, cols, &mut weights));
+        }
+    }
+    let header = SpecHeader {
+        d_model: D_MODEL as u16,
+        max_positions: 16,
+        encoder_blocks: 1,
+        decoder_blocks: 2,
+        source_vocab: vocab as u32,
+        target_vocab: vocab as u32,
+        eos_id: 0,
+        unk_id: 1,
+        pad_id: 5,
+        start_id: 5,
+        norm_eps_q32: 42_950,
+        positions: 1,
+        tensor_count: entries.len() as u32,
+        ..SpecHeader::default()
+    };
+    let block = |kind| Block { kind, heads: 1, ffn: FFN as u32, activation: kind, ..Block::default() };
+    let mut spec = vec![0; SpecHeader::SIZE + 3 * Block::SIZE];
+    Spec::emit(&header, &[block(0), block(1), block(1)], &mut spec).unwrap();
+    let mut table = vec![0; entries.len() * TensorEntry::SIZE];
+    for (i, entry) in entries.iter().enumerate() {
+        entry.write(&mut table, i * TensorEntry::SIZE).unwrap();
+    }
+    let (tokenizer, source_vocab) = tokenizer_sections();
+    let sections: &[(SectionKind, &[u8])] = &[
+        (SectionKind::Spec, &spec),
+        (SectionKind::Tensors, &table),
+        (SectionKind::Weights, &weights),
+        (SectionKind::Tokenizer, &tokenizer),
+        (SectionKind::SourceVocab, &source_vocab),
+        (SectionKind::Meta, b"name=tiny\nlicence=MIT OR Apache-2.0\n"),
+    ];
+    let parts = Parts { header: Header { engine: engine as u8, ..Header::default() }, sections };
+    let mut bytes = vec![0; emit_len(&parts)];
+    assert_eq!(emit(&parts, &mut bytes), Some(bytes.len()));
+    bytes
+}
+
+/// Bytes at the alignment a blob needs.
+fn aligned(bytes: &[u8]) -> Box<Aligned<8192>> {
+    let mut aligned = Box::new(Aligned([0; 8192]));
+    aligned.0[..bytes.len()].copy_from_slice(bytes);
+    aligned
+}
+
+const ENGINES: [EngineKind; 2] = [EngineKind::Int8, EngineKind::F16];
+
+#[test]
+fn translates_and_repeats_itself_in_a_dirty_arena() {
+    for engine in ENGINES {
+        let bytes = aligned(&blob(engine));
+        let model = Model::from_bytes(&bytes.0).unwrap();
+        assert_eq!((model.meta("name"), model.blob().engine()), (Some("tiny"), engine));
+        let mut results = Vec::new();
+        for fill in [0u8, 0xa5] {
+            let mut arena = Box::new(Aligned([fill; 8192]));
+            let mut translator = model.translator(&mut arena.0, LIMITS).unwrap();
+            for text in ["ab b", " a  aab", "", "x"] {
+                let (mut out, mut crc) = (heapless::String::<64>::new(), LogitsCrc::new());
+                let stats = translator.translate_observed(text.as_bytes(), &mut crc, &mut out).unwrap();
+                assert_eq!(stats.target_tokens, translator.target_ids().len());
+                assert!(stats.target_tokens <= LIMITS.target_tokens as usize);
+                assert!(!translator.target_ids().contains(&5), "padding is never produced");
+                results.push((fill, text, translator.target_ids().to_vec(), out, crc.value()));
+            }
+        }
+        let (clean, dirty) = results.split_at(results.len() / 2);
+        for (clean, dirty) in clean.iter().zip(dirty) {
+            assert_eq!((&clean.2, &clean.3, clean.4), (&dirty.2, &dirty.3, dirty.4), "{engine:?} {}", clean.1);
+        }
+        assert!(clean[0].4 != clean[1].4, "different phrases, different logits");
+    }
+}
+
+#[test]
+fn steps_one_by_one_equal_the_whole() {
+    for engine in ENGINES {
+        let bytes = aligned(&blob(engine));
+        let model = Model::from_bytes(&bytes.0).unwrap();
+        let mut arena = Box::new(Aligned([0; 8192]));
+        let mut translator = model.translator(&mut arena.0, LIMITS).unwrap();
+        assert_eq!(translator.step(5, &mut ()), Err(Error::OutOfSteps));
+        let mut out = heapless::String::<64>::new();
+        translator.translate("ab", &mut out).unwrap();
+        let (source, target) = (translator.source_ids().to_vec(), translator.target_ids().to_vec());
+        assert_eq!(source, [4, 3, 0]);
+        translator.encode(Some(&source), &mut ()).unwrap();
+        let mut id = 5;
+        for &want in &target {
+            id = translator.step(id, &mut ()).unwrap();
+            assert_eq!(id, want);
+        }
+        assert_eq!(
+            translator.step(6, &mut ()).err(),
+            (target.len() < 6).then_some(Error::InvalidId { id: 6 }).or(Some(Error::OutOfSteps))
+        );
+        assert_eq!(translator.encode(Some(&[6]), &mut ()), Err(Error::InvalidId { id: 6 }));
+        assert_eq!(translator.encode(Some(&[]), &mut ()), Err(Error::OutOfSteps));
+        assert_eq!(translator.encode(Some(&[4; 11]), &mut ()), Err(Error::TooManyTokens { limit: 10 }));
+        assert_eq!(translator.self_test(), Err(SelfTestError::Absent));
+    }
+}
+
+#[test]
+fn limits_and_arenas_are_checked() {
+    let bytes = aligned(&blob(EngineKind::Int8));
+    let model = Model::from_bytes(&bytes.0).unwrap();
+    let need = model.arena_len(LIMITS).unwrap();
+    assert_eq!(need, latimer::arena_len(&bytes.0, LIMITS));
+    let mut arena = Box::new(Aligned([0; 8192]));
+    let short = model.translator(&mut arena.0[..need - 1], LIMITS).unwrap_err();
+    assert_eq!(short, Error::Arena { need, found: need - 1 });
+    let crooked = model.translator(&mut arena.0[1..], LIMITS).unwrap_err();
+    assert_eq!(crooked, Error::Arena { need, found: 8191 });
+    model.translator(&mut arena.0[..need], LIMITS).unwrap();
+    for (source_tokens, target_tokens, text_bytes) in [(0, 1, 1), (1, 0, 1), (1, 1, 0), (17, 1, 1), (1, 17, 1)] {
+        let limits = Limits { source_tokens, target_tokens, text_bytes };
+        assert_eq!(model.arena_len(limits), Err(Error::Limits), "{limits:?}");
+    }
+}
+
+#[test]
+fn phrases_past_a_limit_are_errors_and_the_next_one_works() {
+    let bytes = aligned(&blob(EngineKind::Int8));
+    let model = Model::from_bytes(&bytes.0).unwrap();
+    let mut arena = Box::new(Aligned([0; 8192]));
+    let mut translator = model.translator(&mut arena.0, LIMITS).unwrap();
+    let mut out = heapless::String::<64>::new();
+    let long = "a".repeat(41);
+    assert_eq!(translator.translate(&long, &mut out), Err(Error::TextTooLong { limit: 40 }));
+    assert_eq!(translator.translate(&"ab".repeat(6), &mut out), Err(Error::TooManyTokens { limit: 10 }));
+    let mut none = heapless::String::<0>::new();
+    translator.set_max_tokens(1);
+    let whole = translator.translate("ab", &mut out).unwrap();
+    assert_eq!((whole.target_tokens, whole.truncated), (1, translator.target_ids() != [0]));
+    if !out.is_empty() {
+        assert_eq!(translator.translate("ab", &mut none), Err(Error::OutputFull));
+    }
+}
+
+#[test]
+fn damage_is_an_error_or_harmless() {
+    for engine in ENGINES {
+        let good = blob(engine);
+        let step = if cfg!(miri) { 97 } else { 1 };
+        for at in (0..good.len()).step_by(step) {
+            let mut bad = good.clone();
+            bad[at] ^= 1 << (at % 8);
+            let bytes = aligned(&bad);
+            assert!(Model::from_bytes(&bytes.0[..bad.len()]).is_err(), "{engine:?}: byte {at}");
+            let bytes = aligned(&good[..at]);
+            assert!(Model::from_bytes(&bytes.0[..at]).is_err(), "{engine:?}: cut at {at}");
+        }
+        let mut shifted = vec![0; good.len() + 32];
+        let offset = 16 - shifted.as_ptr() as usize % 16 + 1;
+        shifted[offset..offset + good.len()].copy_from_slice(&good);
+        let crooked = Model::from_bytes(&shifted[offset..offset + good.len()]).unwrap_err();
+        assert_eq!(crooked, Error::Blob(BlobError::Misaligned));
+    }
+    assert_eq!(ROWS, 4, "the blobs above are padded for blocks of four rows");
+}

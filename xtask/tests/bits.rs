@@ -1,0 +1,131 @@
+//! The same bits everywhere: the JSON lines of host and boards are equal byte for byte, ids and checksum of all logits
+//! among them.
+//!
+//! `LATIMER_PHRASES=N` takes N phrases instead of a sample.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use app::latimer::report::Report;
+use app::latimer::{EngineKind, LogitsCrc, Model};
+use model_gen::aligned::AlignedBytes;
+use model_gen::pack::{Options, pack};
+use model_gen::testing::{RandomSpec, write_random_checkpoint};
+use xtask::firmware::Firmware;
+use xtask::machines::{Engine, MACHINES};
+use xtask::paths;
+use xtask::qemu::Board;
+use xtask::shipped::shipped_blob;
+
+/// Phrases that every checkout has: common ones, and such as need care.
+const PHRASES: &[&str] = &[
+    "Good morning.",
+    "Where is the train station?",
+    "I would like a cup of coffee, please.",
+    "How much does this cost?",
+    "She said: \"Don't \\ worry\"!",
+    "   \u{3000}wide　ｓｐａｃｅ \t and ﬁne ligatures ½ ",
+    "Ünïcödé, Ελληνικά, 日本語, 🙂",
+    "\u{1}\u{7f}",
+    "1234567890",
+];
+
+/// The built-in phrases, then others from the shared test set, spread over all of it.
+fn phrases(others: usize) -> Vec<String> {
+    let mut phrases: Vec<String> = PHRASES.iter().map(|&phrase| phrase.to_owned()).collect();
+    let file = paths::root().join("../shared/data/en-es/test.tsv");
+    match fs::read_to_string(&file) {
+        Ok(text) => {
+            let mut sources: Vec<&str> = text.lines().filter_map(|line| line.split('\t').next()).collect();
+            sources.dedup();
+            let stride = (sources.len() / others.max(1)).max(1);
+            phrases.extend(sources.iter().step_by(stride).take(others).map(|&source| source.to_owned()));
+        }
+        Err(_) => println!("skipped: the test set is not here, {} phrases without it", phrases.len()),
+    }
+    phrases
+}
+
+/// What the host answers in JSON.
+fn host(blob: &Path, phrases: &[String]) -> Vec<String> {
+    let blob = AlignedBytes::read(blob).unwrap();
+    let model = Model::from_bytes(&blob).unwrap();
+    let mut arena = AlignedBytes::zeroed(model.arena_len(app::LIMITS).unwrap());
+    let mut translator = model.translator(&mut arena, app::LIMITS).unwrap();
+    let mut lines = Vec::new();
+    for phrase in phrases {
+        let (mut crc, mut target) = (LogitsCrc::default(), String::new());
+        let stats = translator.translate_observed(phrase.as_bytes(), &mut crc, &mut target).unwrap();
+        let report = Report {
+            source: phrase,
+            source_ids: translator.source_ids(),
+            target_ids: translator.target_ids(),
+            target: &target,
+            logits_crc: crc.value(),
+            truncated: stats.truncated,
+        };
+        let mut out = vec![0; 1 << 16];
+        let len = report.write(&mut out).unwrap();
+        lines.push(String::from_utf8(out[..len].to_vec()).unwrap());
+    }
+    lines
+}
+
+/// Compares host and boards on one blob.
+fn compare(engine: Engine, blob: &Path, phrases: &[String]) {
+    let expected = host(blob, phrases);
+    for machine in MACHINES {
+        if Command::new(machine.qemu).arg("--version").output().is_err() {
+            println!("skipped: no {} on this machine; `cargo xtask ci` installs it where it can", machine.qemu);
+            continue;
+        }
+        let elf = Firmware::new(machine, Some(blob), engine).unwrap().build().unwrap();
+        let mut board = Board::boot(machine, &elf).unwrap();
+        board.ask(":json").unwrap();
+        for (phrase, expected) in phrases.iter().zip(&expected) {
+            assert_eq!(&board.ask(phrase).unwrap(), expected, "{} on {}", engine.name(), machine.name);
+        }
+        let passed = board.ask(":selftest").unwrap();
+        assert!(passed.starts_with(r#"{"selftest":"#), "{passed}");
+        println!("{} phrases with equal bits: {} on {}", phrases.len(), engine.name(), machine.name);
+    }
+}
+
+fn count(sample: usize) -> usize {
+    std::env::var("LATIMER_PHRASES").map_or(sample, |number| number.parse().expect("LATIMER_PHRASES is a number"))
+}
+
+#[test]
+fn int8_is_equal_on_host_and_boards() {
+    compare(Engine::Int8, &shipped_blob(Engine::Int8).unwrap(), &phrases(count(16)));
+}
+
+#[test]
+fn f16_is_equal_on_host_and_boards() {
+    compare(Engine::F16, &shipped_blob(Engine::F16).unwrap(), &phrases(count(4)));
+}
+
+/// No size of this model is a multiple of anything a kernel likes.
+#[test]
+fn sizes_that_divide_nothing_are_equal_too() {
+    let spec = RandomSpec {
+        d_model: 36,
+        heads: 3,
+        ffn: 50,
+        vocab: 77,
+        encoder_layers: 2,
+        decoder_layers: 3,
+        activation: "swish",
+        seed: 1,
+    };
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let checkpoint = folder.join("random");
+    fs::create_dir_all(&checkpoint).unwrap();
+    write_random_checkpoint(&checkpoint, &spec).unwrap();
+    for (engine, kind) in [(Engine::Int8, EngineKind::Int8), (Engine::F16, EngineKind::F16)] {
+        let blob = folder.join(format!("random-{}.blob", engine.name()));
+        fs::write(&blob, pack(&checkpoint, &Options::new(kind)).unwrap().bytes).unwrap();
+        compare(engine, &blob, &phrases(4));
+    }
+}
