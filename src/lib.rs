@@ -5,19 +5,17 @@
 //! checks it once, [`Model::translator`] runs it in an [`Arena`] that [`arena_len`] sizes at compile time, and
 //! [`Translator::translate`] takes text to text:
 //!
-//! ```no_run
+//! ```
 //! use latimer::{Arena, Limits, Model, arena_len, include_blob};
-//! # macro_rules! include_blob { ($path:literal) => { &[] } }
-//! static BLOB: &[u8] = include_blob!("en-es-nano-int8.blob");
-//! const LIMITS: Limits = Limits::DEFAULT;
 //!
-//! # #[cfg(any())]
+//! static BLOB: &[u8] = include_blob!("example.blob");
+//! const LIMITS: Limits = Limits::DEFAULT; // 64 source tokens, 64 target tokens, 512 bytes of text
+//!
 //! let mut arena = Arena::<{ arena_len(BLOB, LIMITS) }>::new();
-//! # let mut arena = Arena::<65536>::new();
 //! let model = Model::from_bytes(BLOB)?;
 //! let mut translator = model.translator(arena.as_mut(), LIMITS)?;
 //! let mut spanish = heapless::String::<256>::new();
-//! let stats = translator.translate("Where is the train station?", &mut spanish)?;
+//! translator.translate("Where is the train station?", &mut spanish)?;
 //! # Ok::<(), latimer::Error>(())
 //! ```
 //!

@@ -290,7 +290,7 @@ fn phrases_past_a_limit_are_errors_and_the_next_one_works() {
 fn damage_is_an_error_or_harmless() {
     for engine in ENGINES {
         let good = blob(engine);
-        let step = if cfg!(miri) { 97 } else { 1 };
+        let step = if cfg!(miri) { 997 } else { 1 };
         for at in (0..good.len()).step_by(step) {
             let mut bad = good.clone();
             bad[at] ^= 1 << (at % 8);

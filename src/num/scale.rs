@@ -44,8 +44,8 @@ pub struct Multiplier {
 }
 
 impl Multiplier {
-    /// The product of `mantissa * 2^-shift` and a scale, normalized to 16 bits so that it can be multiplied by
-    /// another 15-bit mantissa and stay below 2^31. Relative error at most 2^-16.
+    /// The product of `mantissa * 2^-shift` and a scale, normalized to 2^14 ..= 2^15 so that it can be
+    /// multiplied by another scale's mantissa and stay below 2^31. Relative error at most 2^-15.
     #[cfg(feature = "int8")]
     pub(crate) const fn times_scale(self, scale: Scale) -> Multiplier {
         let product = self.mantissa as u64 * scale.mantissa as u64;

@@ -36,7 +36,7 @@ pub fn run() -> Result<()> {
 }
 
 /// The instructions of the last phrase in an answer to `:stats`.
-fn instructions(stats: &str) -> Option<u64> {
+pub fn instructions(stats: &str) -> Option<u64> {
     stats.split_once(" instructions")?.0.rsplit(' ').next()?.parse().ok()
 }
 

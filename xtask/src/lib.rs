@@ -2,13 +2,17 @@
 
 pub mod board;
 pub mod demo;
+pub mod docs;
 pub mod elf_check;
 pub mod firmware;
+pub mod generated;
 pub mod machines;
 pub mod paths;
 pub mod qemu;
+pub mod scores;
 pub mod setup;
 pub mod shell;
+pub mod ship;
 pub mod shipped;
 pub mod steps;
 pub mod suite;

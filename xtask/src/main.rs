@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use xtask::{board, demo, elf_check, machines::Engine, suite};
+use xtask::{board, demo, docs, elf_check, machines::Engine, scores, ship, suite};
 
 #[derive(Parser)]
 #[command(name = "cargo xtask", about = "Builds, boots, shows and tests latimer")]
@@ -39,6 +39,12 @@ enum Command {
         #[arg(long, default_value = "int8")]
         engine: Engine,
     },
+    /// Rewrite the parts of the documentation that come from the code.
+    Docs(docs::Args),
+    /// Copy a checkpoint as the project ships it, with its weights in f16.
+    ShipModel(ship::Args),
+    /// Measure the shipped model and write the figures into its card and docs/numerics.md.
+    Scores(scores::Args),
 }
 
 fn main() -> ExitCode {
@@ -58,6 +64,9 @@ fn run() -> anyhow::Result<()> {
         Command::Ci => suite::ci(),
         Command::Board(args) => board::run(&args),
         Command::ElfCheck { elf } => elf_check::run(&elf),
+        Command::Docs(args) => docs::run(&args),
+        Command::ShipModel(args) => ship::run(&args),
+        Command::Scores(args) => scores::run(&args),
         Command::Build { name, blob, engine } => board::build(&name, blob, engine),
     }
 }
