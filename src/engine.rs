@@ -107,7 +107,6 @@ pub(crate) trait Engine: Copy {
     fn activate(self, wide: &mut [Self::Wide], frac: i8, block: &Block);
 
     /// `hidden = norm(hidden + wide)`.
-    #[expect(clippy::too_many_arguments, reason = "both operands carry their format")]
     fn add_norm(
         self,
         norm: &Tensor,

@@ -18,7 +18,8 @@ pub struct Stats {
 }
 
 impl Translator<'_> {
-    /// Translates `text` into `out`, which is cleared first. A phrase of nothing but whitespace gives an empty one.
+    /// Translates `text` into `out`, which is cleared first. A phrase that normalizes to
+    /// nothing (empty, or whitespace by the model's character map) gives an empty one.
     ///
     /// # Errors
     ///

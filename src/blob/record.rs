@@ -147,5 +147,6 @@ mod tests {
         assert_eq!(Sample::read(&bytes, 3), None);
         assert_eq!(Sample::read(&bytes, usize::MAX), None);
         assert_eq!(sample.write(&mut bytes, 3), None);
+        assert_eq!((Sample::SIZE, Sample::DOC.fields.len(), Sample::DOC.fields[2].at), (8, 4, 2));
     }
 }

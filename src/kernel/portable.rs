@@ -83,12 +83,9 @@ mod tests {
             let naive = |x: &[i16], row: usize| -> i64 {
                 block.iter().zip(x).map(|(w, &x)| w[row] as i64 * x as i64).sum()
             };
-            let both = dot4x2(&block, &x0, &x1);
-            for row in 0..4 {
-                prop_assert_eq!(dot4(&block, &x0)[row] as i64, naive(&x0, row));
-                prop_assert_eq!(both[0][row] as i64, naive(&x0, row));
-                prop_assert_eq!(both[1][row] as i64, naive(&x1, row));
-            }
+            let want = [&x0, &x1].map(|x| [0, 1, 2, 3].map(|row| naive(x, row)));
+            prop_assert_eq!(dot4(&block, &x0).map(i64::from), want[0]);
+            prop_assert_eq!(dot4x2(&block, &x0, &x1).map(|acc| acc.map(i64::from)), want);
         }
     }
 }

@@ -59,7 +59,7 @@ struct Head {
 impl Head {
     /// The head's part of each row.
     #[inline(always)]
-    fn rows<'r>(self, rows: &'r [i8]) -> impl Iterator<Item = &'r [i8]> {
+    fn rows(self, rows: &[i8]) -> impl Iterator<Item = &[i8]> {
         let start = self.head * self.head_dim;
         rows.chunks_exact(self.d_model).map(move |row| row.get(start..start + self.head_dim).unwrap_or_default())
     }
