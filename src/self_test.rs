@@ -145,7 +145,7 @@ pub struct Vector<'a> {
 impl<'a> Vector<'a> {
     /// The vector at the start of `section` and what follows it.
     pub fn parse(section: &'a [u8]) -> Option<(Self, &'a [u8])> {
-        let case = SelfTestCase::read(section, 0)?;
+        let case = SelfTestCase::read(section, 0).filter(|case| case.reserved == 0)?;
         let (_, rest) = section.split_at_checked(SelfTestCase::SIZE)?;
         let (stages, rest) = rest.split_at_checked(case.stages as usize * 4)?;
         let (source_ids, rest) = rest.split_at_checked(case.source_len as usize * 2)?;

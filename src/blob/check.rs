@@ -98,7 +98,9 @@ impl<'a> Tensors<'a> {
         if e.dtype != dtype {
             return Err(unsupported(index));
         }
-        let placed = e.role == role as u8 && e.block == block && (e.rows, e.cols) == shape && tensor.parts_exist();
+        let reserved = (e.reserved0, e.reserved1, e.reserved2) == (0, 0, 0);
+        let placed =
+            reserved && e.role == role as u8 && e.block == block && (e.rows, e.cols) == shape && tensor.parts_exist();
         // A norm always has a beta, so that the loop over its elements needs no second form.
         let numbers = match engine {
             _ if role == Role::Positions => true,

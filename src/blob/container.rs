@@ -32,7 +32,7 @@ impl<'a> Container<'a> {
         if header.version != VERSION {
             return Err(BlobError::Version { found: header.version });
         }
-        if header.section_count == 0 || header.section_count > MAX_SECTIONS {
+        if header.section_count == 0 || header.section_count > MAX_SECTIONS || header.reserved != 0 {
             return Err(in_table(0));
         }
         match bytes.split_at_checked(header.total_len as usize) {

@@ -111,6 +111,10 @@ impl<'a> Blob<'a> {
     /// Every key and value of the metadata.
     pub fn meta_lines(&self) -> impl Iterator<Item = (&'a str, &'a str)> {
         let section = self.container.section(SectionKind::Meta).unwrap_or_default();
-        core::str::from_utf8(section).unwrap_or_default().lines().filter_map(|line| line.split_once('='))
+        // Split as bytes: the standard library's search in strings holds checks that the linker cannot drop.
+        section.split(|&byte| byte == b'\n').filter_map(|line| {
+            let (key, value) = line.split_at_checked(line.iter().position(|&byte| byte == b'=')?)?;
+            Some((core::str::from_utf8(key).ok()?, core::str::from_utf8(value.get(1..)?).ok()?))
+        })
     }
 }

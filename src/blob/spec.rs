@@ -73,7 +73,8 @@ impl<'a> Spec<'a> {
             && source <= 1 << 16
             && target >= 1
             && target <= 1 << 16
-            && h.norm_eps_q32 >= 1;
+            && h.norm_eps_q32 >= 1
+            && h.reserved == 0;
         let ids = (h.eos_id as u32) < source
             && (h.eos_id as u32) < target
             && (h.unk_id as u32) < source
@@ -103,6 +104,7 @@ impl<'a> Spec<'a> {
             return Err(unsupported(index));
         }
         let ok = b.kind == !encoder as u8
+            && b.reserved == 0
             && b.heads >= 1
             && b.heads <= MAX_HEADS
             && self.header.d_model.is_multiple_of(b.heads as u16)

@@ -8,12 +8,12 @@ use crate::qemu::Board;
 
 /// What the demo says.
 const PHRASES: &[&str] = &[
-    "Good morning.",
     "Where is the train station?",
     "I would like a cup of coffee, please.",
     "How much does this cost?",
     "My sister lives in a small house.",
-    "Thank you very much!",
+    "I don't understand.",
+    "What time is it?",
 ];
 
 /// Boots the Cortex-M4 with the shipped model in its flash and translates.

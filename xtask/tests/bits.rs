@@ -10,6 +10,7 @@ use std::process::Command;
 use app::latimer::report::Report;
 use app::latimer::{EngineKind, LogitsCrc, Model};
 use model_gen::aligned::AlignedBytes;
+use model_gen::cost::STACK_BOUND;
 use model_gen::pack::{Options, pack};
 use model_gen::testing::{RandomSpec, write_random_checkpoint};
 use xtask::firmware::Firmware;
@@ -86,6 +87,9 @@ fn compare(engine: Engine, blob: &Path, phrases: &[String]) {
         for (phrase, expected) in phrases.iter().zip(&expected) {
             assert_eq!(&board.ask(phrase).unwrap(), expected, "{} on {}", engine.name(), machine.name);
         }
+        let stats: serde_json::Value = serde_json::from_str(&board.ask(":stats").unwrap()).unwrap();
+        let stack = stats["stack_high_water"].as_u64().unwrap() as usize;
+        assert!(stack <= STACK_BOUND, "{stack} bytes of stack, more than model-gen inspect promises");
         let passed = board.ask(":selftest").unwrap();
         assert!(passed.starts_with(r#"{"selftest":"#), "{passed}");
         println!("{} phrases with equal bits: {} on {}", phrases.len(), engine.name(), machine.name);

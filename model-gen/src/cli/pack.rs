@@ -22,7 +22,7 @@ pub struct Args {
     /// Bits of activations, 8 to 16: one number, or five for qkv,out,fc1,fc2,logits [default: the recipe's].
     #[arg(long, value_name = "BITS", value_delimiter = ',')]
     input_bits: Vec<u8>,
-    /// exp and inverse square root of the f16 engine from micromath: faster, coarser.
+    /// exp and inverse square root of the f16 engine from micromath: shorter code, coarser.
     #[arg(long)]
     micromath: bool,
     /// Metadata to record: licence, source, name, ...
