@@ -129,7 +129,7 @@ impl ArenaPlan {
             return Err(Error::Limits);
         }
         let (sizes, d) = (Sizes::of(engine), spec.d_model());
-        let (mut encoder, mut cross, mut own, mut ffn, mut head_dim) = (0, 0, 0, d, 1);
+        let (mut encoder, mut cross, mut own, mut ffn, mut head_dim) = (0usize, 0usize, 0usize, d, 1);
         let mut i = 0;
         while let Some(block) = spec.block(i) {
             let heads = block.heads as usize;
@@ -138,8 +138,9 @@ impl ArenaPlan {
             if i < spec.encoder_blocks() {
                 encoder = larger(encoder, kv_bytes(sizes, source, d, heads));
             } else {
-                cross += kv_bytes(sizes, source, d, heads);
-                own += kv_bytes(sizes, target, d, heads);
+                // Saturating: a blob of many wide blocks may ask for more than a 32-bit address space has.
+                cross = cross.saturating_add(kv_bytes(sizes, source, d, heads));
+                own = own.saturating_add(kv_bytes(sizes, target, d, heads));
             }
             i += 1;
         }
@@ -162,7 +163,8 @@ impl ArenaPlan {
 
     /// Bytes of the whole arena.
     pub const fn total(&self) -> usize {
-        self.source_ids + self.target_ids + larger(self.cross + self.state + self.work, self.text)
+        let phases = larger(self.cross.saturating_add(self.state).saturating_add(self.work), self.text);
+        phases.saturating_add(self.source_ids + self.target_ids)
     }
 }
 
