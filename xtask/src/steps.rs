@@ -12,6 +12,7 @@ use crate::shell;
 pub struct Steps {
     passed: usize,
     failed: Vec<String>,
+    skipped: usize,
 }
 
 impl Steps {
@@ -42,12 +43,18 @@ impl Steps {
         })
     }
 
+    /// Says that a step is left out, and why.
+    pub fn skip(&mut self, name: &str, why: &str) {
+        println!("== {name}\n-- skipped: {why}\n");
+        self.skipped += 1;
+    }
+
     /// Tells what failed and how many passed; fails if any did.
     pub fn finish(self) -> Result<()> {
         for failure in &self.failed {
             println!("FAILED {failure}");
         }
-        println!("{} passed, {} failed", self.passed, self.failed.len());
+        println!("{} passed, {} failed, {} skipped", self.passed, self.failed.len(), self.skipped);
         if !self.failed.is_empty() {
             bail!("{} of {} steps failed", self.failed.len(), self.passed + self.failed.len());
         }

@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 use crate::firmware::Firmware;
 use crate::machines::{Engine, MACHINES};
 use crate::steps::Steps;
-use crate::{elf_check, paths, setup};
+use crate::{elf_check, paths, setup, shell};
 
 /// Installs what is missing, then tests.
 pub fn ci() -> Result<()> {
@@ -38,7 +38,41 @@ fn all(steps: &mut Steps) {
     let mut doc = cargo("");
     doc.env("RUSTDOCFLAGS", "-D warnings");
     steps.command("documentation", doc.args(["doc", "--workspace", "--no-deps", "--locked"]));
+    miri(steps);
     firmware(steps);
+}
+
+/// Undefined behaviour in blob, arena, kernels and text: the runtime on a blob made by hand, under miri, which only
+/// nightly toolchains have.
+fn miri(steps: &mut Steps) {
+    const NAME: &str = "undefined behaviour (miri)";
+    let nightly = || {
+        let mut rustup = Command::new("rustup");
+        rustup.args(["run", "nightly", "cargo", "miri"]).current_dir(paths::root());
+        rustup
+    };
+    if shell::output(nightly().arg("--version")).is_err() {
+        steps.skip(NAME, "no nightly toolchain with miri; get it with `rustup +nightly component add miri rust-src`");
+        return;
+    }
+    let mut miri = nightly();
+    miri.env("MIRIFLAGS", "-Zmiri-disable-isolation").env("PROPTEST_CASES", "4");
+    steps.command(NAME, miri.args(["test", "--package", "latimer", "--test", "tiny", "--locked"]));
+    let mut miri = nightly();
+    miri.env("MIRIFLAGS", "-Zmiri-disable-isolation").env("PROPTEST_CASES", "4");
+    miri.args([
+        "test",
+        "--package",
+        "latimer",
+        "--lib",
+        "--locked",
+        "--",
+        "kernel",
+        "record",
+        "op::int8::quantize",
+        "text",
+    ]);
+    steps.command("undefined behaviour in unit tests (miri)", &mut miri);
 }
 
 /// The runtime crate for every pinned target, with each engine alone and with both.
@@ -66,7 +100,7 @@ fn firmware(steps: &mut Steps) {
             let lint = steps.step(&format!("lints of {name}"), || {
                 let firmware = Firmware::new(machine, None, engine)?;
                 setup::rust_target(machine.target)?;
-                crate::shell::run(deny_warnings(firmware.cargo("clippy").arg("--quiet")))
+                shell::run(deny_warnings(firmware.cargo("clippy").arg("--quiet")))
             });
             if !lint {
                 continue;
