@@ -33,6 +33,10 @@ fn all(steps: &mut Steps) {
     );
     lints_on_targets(steps);
     steps.command("tests", cargo("").args(["test", "--workspace", "--locked"]));
+    if !paths::root().join("../shared").exists() {
+        // The tests themselves say so too, but cargo shows what a passing test prints only when asked.
+        steps.skip("comparisons with golden outputs and test sets", "no folder `shared` beside this checkout");
+    }
     steps.command("tests of the board application", board_app("test").arg("--quiet"));
     steps.command("lints of the board application", deny_warnings(board_app("clippy").arg("--all-targets")));
     let mut doc = cargo("");
