@@ -232,7 +232,7 @@ fn steps_one_by_one_equal_the_whole() {
         translator.translate("ab", &mut out).unwrap();
         let (source, target) = (translator.source_ids().to_vec(), translator.target_ids().to_vec());
         assert_eq!(source, [4, 3, 0]);
-        translator.encode(Some(&source), &mut ()).unwrap();
+        translator.encode_ids(&source, &mut ()).unwrap();
         let mut id = 5;
         for &want in &target {
             id = translator.step(id, &mut ()).unwrap();
@@ -242,9 +242,9 @@ fn steps_one_by_one_equal_the_whole() {
             translator.step(6, &mut ()).err(),
             (target.len() < 6).then_some(Error::InvalidId { id: 6 }).or(Some(Error::OutOfSteps))
         );
-        assert_eq!(translator.encode(Some(&[6]), &mut ()), Err(Error::InvalidId { id: 6 }));
-        assert_eq!(translator.encode(Some(&[]), &mut ()), Err(Error::OutOfSteps));
-        assert_eq!(translator.encode(Some(&[4; 11]), &mut ()), Err(Error::TooManyTokens { limit: 10 }));
+        assert_eq!(translator.encode_ids(&[6], &mut ()), Err(Error::InvalidId { id: 6 }));
+        assert_eq!(translator.encode_ids(&[], &mut ()), Err(Error::NothingToEncode));
+        assert_eq!(translator.encode_ids(&[4; 11], &mut ()), Err(Error::TooManyTokens { limit: 10 }));
         assert_eq!(translator.self_test(), Err(SelfTestError::Absent));
     }
 }
