@@ -2,8 +2,9 @@
 //! ("Attention Is All You Need", post-norm, with Marian's sinusoids).
 //!
 //! [`Reference::encode`] runs the source once; [`Reference::decoder`] projects the cross-attention's keys and values
-//! once and then steps id by id over cached self-attention; [`Reference::greedy`] is the loop over both. Each keeps the
-//! hidden state after every layer, so that a difference can be traced to the layer it starts in.
+//! once and then steps id by id over cached self-attention; [`Reference::greedy`] is the loop over both and
+//! [`Reference::beam_search`] the loop over several decoders. Each keeps the hidden state after every layer, so that a
+//! difference can be traced to the layer it starts in.
 
 use std::sync::Arc;
 
@@ -12,10 +13,12 @@ use crate::import::checkpoint::Matrix;
 use crate::import::positions::sinusoid;
 
 mod attention;
+mod beam;
 mod decoder;
 mod encoder;
 mod math;
 
+pub use beam::{BeamOptions, Hypothesis};
 pub use decoder::{Decoder, Step};
 
 /// A checkpoint ready to run.

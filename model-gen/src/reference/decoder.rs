@@ -1,5 +1,7 @@
 //! The decoder, one token at a time over cached keys and values.
 
+use std::sync::Arc;
+
 use super::attention::{KeyValues, attend};
 use super::embed;
 use super::math::{add_and_norm, feed_forward, matrix_vector};
@@ -17,7 +19,8 @@ pub struct Decoder<'c> {
 #[derive(Clone, Debug)]
 struct LayerCache {
     self_attn: KeyValues,
-    encoder_attn: KeyValues,
+    /// Shared by all beams of a phrase.
+    encoder_attn: Arc<KeyValues>,
 }
 
 /// What one token brings.
@@ -33,7 +36,7 @@ impl<'c> Decoder<'c> {
     pub(super) fn new(checkpoint: &'c Checkpoint, memory: &Matrix) -> Self {
         let cache = |layer: &DecoderLayer| LayerCache {
             self_attn: KeyValues::new(&layer.self_attn),
-            encoder_attn: KeyValues::of(&layer.encoder_attn, memory),
+            encoder_attn: Arc::new(KeyValues::of(&layer.encoder_attn, memory)),
         };
         Self { checkpoint, caches: checkpoint.decoder.iter().map(cache).collect(), position: 0 }
     }

@@ -63,6 +63,13 @@ pub(super) fn softmax(scores: &mut [f32]) {
     scores.iter_mut().for_each(|x| *x /= sum);
 }
 
+/// Turns scores into logarithms of probabilities (nats) in place.
+pub(super) fn log_softmax(scores: &mut [f32]) {
+    let max = scores.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    let log_sum = scores.iter().map(|x| (x - max).exp()).sum::<f32>().ln();
+    scores.iter_mut().for_each(|x| *x = *x - max - log_sum);
+}
+
 /// Index of the largest value, the first of several.
 pub(super) fn argmax(values: &[f32]) -> usize {
     let larger = |best, (i, x)| if x > values[best] { i } else { best };
@@ -96,6 +103,15 @@ mod tests {
         let mut scores = [1000.0, 1000.0, 0.0];
         softmax(&mut scores);
         assert_eq!(scores, [0.5, 0.5, 0.0]);
+    }
+
+    #[test]
+    fn log_softmax_is_the_logarithm_of_softmax() {
+        let mut logs = [1000.0, 1001.0, 998.5];
+        let mut probabilities = logs;
+        log_softmax(&mut logs);
+        softmax(&mut probabilities);
+        logs.iter().zip(probabilities).for_each(|(log, p)| assert!((log.exp() - p).abs() < 1e-6, "{log} {p}"));
     }
 
     #[test]
