@@ -221,6 +221,11 @@ impl<'m> Translator<'m> {
         Ok(())
     }
 
+    /// Starts the target again for the phrase that is encoded: the next [`Translator::step`] is at the first position.
+    pub const fn restart(&mut self) {
+        self.position = 0;
+    }
+
     fn encode_with<E: Engine>(&mut self, engine: E, observer: &mut impl Observer) -> Result<(), Error> {
         let (blob, limits) = (self.blob, self.limits);
         let limit = limits.source_tokens as usize;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::attention::{KeyValues, attend};
 use super::embed;
-use super::math::{add_and_norm, feed_forward, matrix_vector};
+use super::math::{add_and_norm, argmax, feed_forward, matrix_vector};
 use crate::import::Checkpoint;
 use crate::import::checkpoint::{DecoderLayer, Matrix};
 
@@ -54,6 +54,27 @@ impl<'c> Decoder<'c> {
         }
         let logits = matrix_vector(&checkpoint.output, &checkpoint.final_logits_bias, &state);
         Step { states, logits }
+    }
+
+    /// Greedy search from a decoder that has read nothing: the ids generated, with `</s>` if it came within `max_tokens`
+    /// ids.
+    ///
+    /// The highest logit wins, the lower id on a tie; pad is never produced. (transformers' `max_length` of 64 counts
+    /// the start token, so it is `max_tokens` 63 here.)
+    pub fn greedy(mut self, max_tokens: usize) -> Vec<u32> {
+        let config = &self.checkpoint.config;
+        let mut generated = Vec::new();
+        let mut previous = config.decoder_start_token_id;
+        while generated.len() < max_tokens {
+            let mut logits = self.step(previous).logits;
+            logits[config.pad_token_id as usize] = f32::NEG_INFINITY;
+            previous = argmax(&logits) as u32;
+            generated.push(previous);
+            if previous == config.eos_token_id {
+                break;
+            }
+        }
+        generated
     }
 }
 
