@@ -2,17 +2,14 @@
 
 use crate::import::checkpoint::{LayerNorm, Linear, Matrix};
 use crate::import::config::Activation;
+use wide::f32x8;
 
 /// PyTorch's default, which Marian keeps.
 const LAYER_NORM_EPSILON: f32 = 1e-5;
 
-/// Running sums of a product: a single one would fix the order of additions and with it scalar code; eight fill vector
-/// registers.
-const LANES: usize = 8;
-
-/// Rows that a matrix is multiplied by at a time: an addition takes several cycles, so that as many independent ones must
-/// be under way.
-const ROWS: usize = 4;
+/// Rows that a matrix is multiplied by at a time: an addition takes several cycles, so that independent ones must be
+/// under way, and more rows than these need more registers than x86-64 is sure to have.
+const ROWS: usize = 2;
 
 /// Sum of products.
 pub(super) fn dot(a: &[f32], b: &[f32]) -> f32 {
@@ -20,24 +17,24 @@ pub(super) fn dot(a: &[f32], b: &[f32]) -> f32 {
     sum
 }
 
-/// Sums of products of each row with `x`; each is added up in the same order, however many rows there are.
+/// Sums of products of each row with `x`, each in the same order however many rows there are: eight running sums, then
+/// what eight does not divide.
 #[inline(always)]
 fn dots<const N: usize>(rows: [&[f32]; N], x: &[f32]) -> [f32; N] {
-    debug_assert!(rows.iter().all(|row| row.len() == x.len()));
-    let (x, x_rest) = x.as_chunks::<LANES>();
+    let (x, x_rest) = x.as_chunks();
+    let rows = rows.map(|row| row.as_chunks());
     // Of one length, so that the loop needs no checks.
-    let whole = rows.map(|row| &row.as_chunks::<LANES>().0[..x.len()]);
-    let mut sums = [[0.0f32; LANES]; N];
+    let whole = rows.map(|(row, _)| &row[..x.len()]);
+    let mut sums = [f32x8::ZERO; N];
     for (i, x) in x.iter().enumerate() {
-        for (sums, row) in sums.iter_mut().zip(whole) {
-            for (sum, (a, b)) in sums.iter_mut().zip(row[i].iter().zip(x)) {
-                *sum += a * b;
-            }
+        let x = f32x8::new(*x);
+        for (sum, row) in sums.iter_mut().zip(whole) {
+            *sum += f32x8::new(row[i]) * x;
         }
     }
     std::array::from_fn(|n| {
-        let rest = rows[n].as_chunks::<LANES>().1.iter().zip(x_rest);
-        sums[n].iter().sum::<f32>() + rest.map(|(a, b)| a * b).sum::<f32>()
+        let rest: f32 = rows[n].1.iter().zip(x_rest).map(|(a, b)| a * b).sum();
+        sums[n].to_array().iter().sum::<f32>() + rest
     })
 }
 
