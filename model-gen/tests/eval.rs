@@ -2,8 +2,9 @@
 
 mod common;
 
-use common::{packed, phrases, random_checkpoint, shared};
-use latimer::{EngineKind, Limits, Model};
+use common::{Capture, packed, phrases, random_checkpoint, shared, teacher_forced};
+use latimer::{EngineKind, Error, Limits, Model};
+use model_gen::aligned::AlignedBytes;
 use model_gen::evaluate::{Evaluation, evaluate};
 use model_gen::run::translate_all;
 use model_gen::score::pairs::{MAX_REFERENCES, Phrase, read_pairs};
@@ -114,6 +115,30 @@ fn a_reference_past_the_limit_is_used_up_to_it() {
     assert_eq!((e.references_cut, e.forced_tokens), (1, 6));
     let e = evaluate(&model, dir.path(), &pairs, Limits { target_tokens: 64, ..LIMITS }, || {}).unwrap();
     assert!(e.references_cut == 0 && e.forced_tokens > 6);
+}
+
+/// Eval relies on it: what a translation leaves in the arena is of no matter to the steps after a restart.
+#[test]
+fn a_restarted_translator_steps_as_a_fresh_one() {
+    let dir = random_checkpoint(&RandomSpec::default());
+    for engine in common::ENGINES {
+        let blob = packed(dir.path(), engine);
+        let model = Model::from_bytes(&blob).unwrap();
+        let mut arena = AlignedBytes::zeroed(model.arena_len(LIMITS).unwrap());
+        let mut translator = model.translator(&mut arena, LIMITS).unwrap();
+        translator.restart();
+        assert_eq!(translator.step(0, &mut ()), Err(Error::OutOfSteps), "nothing is encoded yet");
+        for phrase in phrases(12, 6) {
+            translator.translate_observed(phrase.as_bytes(), &mut (), &mut String::new()).unwrap();
+            translator.restart();
+            let ids: Vec<u16> = (5..5 + LIMITS.target_tokens).collect();
+            let mut found = Capture::default();
+            ids.iter().for_each(|id| assert!(translator.step(*id, &mut found).is_ok()));
+            let fresh = teacher_forced(&model, LIMITS, translator.source_ids(), &ids);
+            assert_eq!(found.logits, fresh.logits, "{}: {phrase}", engine.name());
+            assert!(found.hidden.iter().all(|(stage, rows)| &fresh.hidden[stage] == rows));
+        }
+    }
 }
 
 /// The float model's figures are known from elsewhere; the f16 engine must hardly differ from it.

