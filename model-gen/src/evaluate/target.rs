@@ -51,3 +51,35 @@ impl TargetTokenizer {
         Ok(ids)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{RandomSpec, write_random_checkpoint};
+
+    #[test]
+    fn ids_are_those_of_the_target_vocabulary() {
+        let (dir, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        write_random_checkpoint(dir.path(), &RandomSpec::default()).unwrap();
+        write_random_checkpoint(other.path(), &RandomSpec { seed: 77, ..RandomSpec::default() }).unwrap();
+        // The target side of the other checkpoint.
+        for (from, to) in [("target.spm", "target.spm"), ("vocab.json", "target_vocab.json")] {
+            std::fs::copy(other.path().join(from), dir.path().join(to)).unwrap();
+        }
+        std::fs::write(dir.path().join("tokenizer_config.json"), r#"{"separate_vocabs": true}"#).unwrap();
+        let dir = CheckpointDir::open(dir.path()).unwrap();
+        let config = dir.config().unwrap();
+        let vocabularies = dir.vocabularies(&config).unwrap();
+        assert_ne!(vocabularies.source.pieces(), vocabularies.target.pieces());
+        let tokenizer = TargetTokenizer::read(&dir, &config, &vocabularies).unwrap();
+
+        let words =
+            vocabularies.target.pieces().iter().filter(|piece| piece.starts_with('\u{2581}') && piece.len() > 3);
+        let text: String = words.map(|piece| piece.replace('\u{2581}', " ")).collect();
+        let ids = tokenizer.encode(&text).unwrap();
+        assert_eq!(ids.last(), Some(&0));
+        let pieces: String = ids.iter().map(|id| vocabularies.target.pieces()[usize::from(*id)].as_str()).collect();
+        assert_eq!(pieces, text.replace(' ', "\u{2581}") + "</s>");
+        assert!(text.len() > 20, "{text}");
+    }
+}

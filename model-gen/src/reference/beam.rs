@@ -104,3 +104,54 @@ impl<'c> Beam<'c> {
 fn extended(ids: &[u32], id: u32) -> Vec<u32> {
     ids.iter().copied().chain([id]).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::import::load_checkpoint;
+    use crate::testing::{RandomSpec, write_random_checkpoint};
+    use std::sync::Arc;
+
+    fn reference() -> Reference {
+        let dir = tempfile::tempdir().unwrap();
+        write_random_checkpoint(dir.path(), &RandomSpec::default()).unwrap();
+        Reference::new(Arc::new(load_checkpoint(dir.path()).unwrap()))
+    }
+
+    fn sources() -> impl Iterator<Item = Vec<u32>> {
+        (0..12).map(|n| (0..=n).map(|i| 2 + (7 * n + 11 * i) % 70).chain([0]).collect())
+    }
+
+    #[test]
+    fn one_beam_without_a_length_penalty_is_greedy() {
+        let reference = reference();
+        let options = BeamOptions { beams: 1, length_penalty: 0.0, max_tokens: 15 };
+        let mut ended = 0;
+        for ids in sources() {
+            let found = reference.beam_search(&ids, &options).ids;
+            ended += usize::from(found.last() == Some(&0));
+            assert_eq!(found, reference.greedy(&ids, 15));
+        }
+        assert!((1..12).contains(&ended), "{ended} ended");
+    }
+
+    #[test]
+    fn the_score_is_that_of_the_ids() {
+        let reference = reference();
+        let options = BeamOptions { beams: 5, length_penalty: 0.7, max_tokens: 15 };
+        for ids in sources() {
+            let found = reference.beam_search(&ids, &options);
+            let mut decoder = reference.decoder(reference.encode(&ids).last().unwrap());
+            let (mut previous, mut sum) = (76, 0.0);
+            for &id in &found.ids {
+                let mut scores = decoder.step(previous).logits;
+                log_softmax(&mut scores);
+                sum += scores[id as usize];
+                previous = id;
+            }
+            assert!(!found.ids.contains(&76), "pad");
+            let wanted = sum / (found.ids.len() as f32).powf(0.7);
+            assert!((found.score - wanted).abs() < 1e-4, "{found:?} {wanted}");
+        }
+    }
+}
