@@ -278,7 +278,7 @@ impl<'m> Translator<'m> {
         self.encode(observer)
     }
 
-    /// Starts decoding the encoded phrase again from the first position.
+    /// Starts the target again for the phrase that is encoded: the next [`Translator::step`] is at the first position.
     pub const fn restart(&mut self) {
         self.position = 0;
     }

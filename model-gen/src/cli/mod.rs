@@ -1,5 +1,6 @@
 //! The subcommands of `model-gen`.
 
+pub mod eval;
 pub mod inspect;
 pub mod pack;
 pub mod translate;
