@@ -12,7 +12,7 @@
 
 use crate::blob::container::Container;
 use crate::blob::layout::{ALIGN, SectionKind};
-use crate::blob::spec::{MAX_SUM, Spec};
+use crate::blob::spec::Spec;
 use crate::engine::{Engine, EngineKind};
 use crate::error::Error;
 use bytemuck::Pod;
@@ -124,7 +124,7 @@ impl ArenaPlan {
     /// The plan of a spec under limits.
     pub const fn new(spec: &Spec<'_>, engine: EngineKind, limits: Limits) -> Result<Self, Error> {
         let (source, target) = (limits.source_tokens as usize, limits.target_tokens as usize);
-        let most = if spec.header().max_positions < MAX_SUM { spec.header().max_positions } else { MAX_SUM } as usize;
+        let most = spec.most_positions() as usize;
         if source == 0 || target == 0 || source > most || target > most || limits.text_bytes == 0 {
             return Err(Error::Limits);
         }

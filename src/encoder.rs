@@ -1,6 +1,6 @@
 //! The encoder: source ids to hidden states.
 
-use crate::arena::{BLOCK_TOKENS, Kv, Work};
+use crate::arena::{BLOCK_TOKENS, Carver, Kv, Work};
 use crate::blob::Blob;
 use crate::blob::layout::Role;
 use crate::engine::Engine;
@@ -10,13 +10,14 @@ use crate::observe::{Observer, Stage};
 
 /// Encodes `ids` into `hidden` (`ids.len() x d_model`); returns the hidden states' fraction bits.
 ///
-/// Within a block: keys and values of all tokens first, then each block of tokens attends and feeds forward in place.
+/// `region` takes the keys and values of one block after the other. Within a block: those of all tokens first, then
+/// each block of tokens attends and feeds forward in place.
 pub(crate) fn encode<E: Engine>(
     engine: E,
     blob: &Blob,
     ids: &[u16],
     hidden: &mut [E::Hidden],
-    kv: &mut Kv<E>,
+    region: &mut [u8],
     work: &mut Work<E>,
     observer: &mut impl Observer,
 ) -> Result<i8, Error> {
@@ -34,6 +35,7 @@ pub(crate) fn encode<E: Engine>(
     for i in 0..spec.encoder_blocks() {
         let Some(block) = spec.encoder_block(i) else { break };
         let heads = block.heads as usize;
+        let mut kv = Kv::<E>::carve(&mut Carver::new(&mut *region), ids.len(), d_model, heads)?;
         let [key, value] = [tensors.encoder(i, Role::SelfK)?, tensors.encoder(i, Role::SelfV)?];
         let attention = Attention {
             query: tensors.encoder(i, Role::SelfQ)?,
@@ -48,11 +50,11 @@ pub(crate) fn encode<E: Engine>(
             norm: tensors.encoder(i, Role::FinalNorm)?,
         };
         for (n, hidden) in hidden.chunks_mut(BLOCK_TOKENS * d_model).enumerate() {
-            store_kv(engine, [&key, &value], heads, &Tokens { hidden, frac }, n * BLOCK_TOKENS, kv, work);
+            store_kv(engine, [&key, &value], heads, &Tokens { hidden, frac }, n * BLOCK_TOKENS, &mut kv, work);
         }
         for hidden in hidden.chunks_mut(BLOCK_TOKENS * d_model) {
             let mut tokens = Tokens { hidden, frac };
-            attend(engine, &attention, header, &mut tokens, kv, ids.len(), work);
+            attend(engine, &attention, header, &mut tokens, &kv, ids.len(), work);
             feed_forward(engine, &layers, header, &block, &mut tokens, work);
         }
         frac = layers.norm.entry.out_frac;

@@ -18,7 +18,7 @@ pub(crate) struct Attention<'a> {
     pub query: Tensor<'a>,
     pub out: Tensor<'a>,
     pub norm: Tensor<'a>,
-    /// Fraction bits of the keys' and values' projections.
+    /// Fraction bits of the values' projection.
     pub value_frac: i8,
     pub heads: usize,
 }
@@ -32,12 +32,13 @@ pub(crate) struct FeedForward<'a> {
 
 /// Quantizes each token's hidden state as the input of `linear` and multiplies.
 fn project<E: Engine>(engine: E, linear: &Tensor, tokens: &Tokens<E>, d_model: usize, work: &mut Work<E>) {
-    let rows = tokens.hidden.chunks_exact(d_model).zip(work.input.chunks_exact_mut(d_model));
+    let width = d_model.max(1);
+    let rows = tokens.hidden.chunks_exact(width).zip(work.input.chunks_exact_mut(width));
     for (i, (hidden, input)) in rows.enumerate() {
         let scale = engine.input_of_hidden(linear, hidden, tokens.frac, input);
         set(work.scales, i, scale);
     }
-    multiply(engine, linear, tokens.hidden.len() / d_model, work);
+    multiply(engine, linear, tokens.hidden.len() / width, work);
 }
 
 /// Quantizes each token's `work.wide` as the input of `linear` and multiplies.
@@ -105,8 +106,8 @@ pub(crate) fn attend<E: Engine>(
     visible: usize,
     work: &mut Work<E>,
 ) {
-    let d_model = spec.d_model as usize;
-    let count = tokens.hidden.len() / d_model.max(1);
+    let d_model = (spec.d_model as usize).max(1);
+    let count = tokens.hidden.len() / d_model;
     let per_token = attention.heads * E::SCALES;
     project(engine, &attention.query, tokens, d_model, work);
     let keys = Cached {
@@ -135,8 +136,8 @@ pub(crate) fn feed_forward<E: Engine>(
     tokens: &mut Tokens<E>,
     work: &mut Work<E>,
 ) {
-    let d_model = spec.d_model as usize;
-    let count = tokens.hidden.len() / d_model.max(1);
+    let d_model = (spec.d_model as usize).max(1);
+    let count = tokens.hidden.len() / d_model;
     project(engine, &layers.fc1, tokens, d_model, work);
     let frac = layers.fc1.entry.out_frac;
     let wide = work.wide.get_mut(..count * layers.fc1.rows()).unwrap_or_default();

@@ -1,6 +1,6 @@
 //! A model, and the translator that runs it in an arena.
 
-use crate::arena::{ArenaPlan, Carver, Kv, Limits, Work};
+use crate::arena::{ArenaPlan, Carver, Limits, Work};
 use crate::blob::Blob;
 use crate::blob::layout::ALIGN;
 use crate::engine::{Engine, EngineKind};
@@ -225,17 +225,13 @@ impl<'m> Translator<'m> {
         let (blob, limits) = (self.blob, self.limits);
         let limit = limits.source_tokens as usize;
         let (spec, d_model) = (blob.spec(), blob.spec().d_model());
-        let heads = spec.encoder_block(0).map_or(1, |block| block.heads as usize);
         let mut carver = Carver::new(self.region);
         let cross = carver.take::<u8>(self.plan.cross)?;
         let mut state = Carver::new(carver.take::<u8>(self.plan.state)?);
         let mut work = Work::<E>::carve(carver.rest(), spec, limits)?;
         let ids = self.source_ids.get(..self.source_len).unwrap_or_default();
         let hidden = state.take(ids.len() * d_model)?;
-        let frac = {
-            let mut kv = Kv::carve(&mut Carver::new(cross), limit, d_model, heads)?;
-            encoder::encode(engine, &blob, ids, hidden, &mut kv, &mut work, observer)?
-        };
+        let frac = encoder::encode(engine, &blob, ids, hidden, cross, &mut work, observer)?;
         cross_kv::project(engine, &blob, hidden, frac, limit, cross, &mut work)
     }
 

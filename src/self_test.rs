@@ -223,6 +223,9 @@ impl Translator<'_> {
 
     fn run_vector(&mut self, case: usize, vector: &Vector<'_>) -> Result<(), SelfTestError> {
         let spec = self.blob.spec();
+        if vector.case.target_len > self.limits.target_tokens {
+            return Err(SelfTestError::Run { case, error: Error::Limits });
+        }
         let mut observers = (StageCrcs::new(spec.encoder_blocks()), LogitsCrc::new());
         self.set_max_tokens(vector.case.target_len as usize);
         self.translate_observed(vector.phrase, &mut observers, &mut Sink)

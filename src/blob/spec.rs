@@ -111,7 +111,7 @@ impl<'a> Spec<'a> {
             && self.header.d_model / (b.heads as u16) <= MAX_SUM
             && b.ffn >= 1
             && b.ffn <= u16::MAX as u32
-            && (if encoder { b.cross_source == 0 } else { b.cross_source < self.header.encoder_blocks });
+            && (!encoder || b.cross_source == 0);
         if ok { Ok(()) } else { Err(malformed(index)) }
     }
 
@@ -120,9 +120,14 @@ impl<'a> Spec<'a> {
         &self.header
     }
 
-    /// Model width.
+    /// Model width; at least one, which the optimizer can see.
     pub const fn d_model(&self) -> usize {
-        self.header.d_model as usize
+        if self.header.d_model == 0 { 1 } else { self.header.d_model as usize }
+    }
+
+    /// Most positions a run may use: the model's own, and no more than [`MAX_SUM`].
+    pub const fn most_positions(&self) -> u16 {
+        if self.header.max_positions < MAX_SUM { self.header.max_positions } else { MAX_SUM }
     }
 
     /// Encoder and decoder blocks together.

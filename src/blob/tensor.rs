@@ -45,6 +45,9 @@ impl<'a> Tensor<'a> {
 
     /// `len` elements at `offset`; `None` where the section is shorter or the offset misaligned.
     fn elements<T: AnyBitPattern>(&self, offset: u32, len: usize) -> Option<&'a [T]> {
+        if !offset.is_multiple_of(4) {
+            return None;
+        }
         let start = offset as usize;
         let end = start.checked_add(len.checked_mul(size_of::<T>())?)?;
         try_cast_slice(self.weights.get(start..end)?).ok()

@@ -13,6 +13,7 @@ use crate::blob::Tensor;
 use crate::blob::layout::{Block, SpecHeader};
 use crate::blob::spec::Activation;
 use crate::engine::{AttendScratch, Cached, Engine};
+use crate::num::half_float::narrow;
 use crate::observe::{Logits, Row};
 use half::f16;
 pub(crate) use math::Math;
@@ -49,7 +50,7 @@ impl Engine for F16 {
     }
 
     fn store(self, wide: &[f32], _frac: i8, _heads: usize, rows: &mut [f16], _scales: &mut [()]) {
-        rows.iter_mut().zip(wide).for_each(|(row, &x)| *row = f16::from_f32_const(x));
+        rows.iter_mut().zip(wide).for_each(|(row, &x)| *row = narrow(x));
     }
 
     fn attend(

@@ -37,11 +37,11 @@ pub(super) fn attend(
         let largest = scores(view, q, multiplier, keys, scratch.scores);
         let (sum, exponent) = softmax(view, largest, values.scales, scratch.scores, weights);
         context(view, weights, values.rows, query);
-        // 1 / sum as a 16-bit mantissa, times 1 / 127; the sum is at least one half in Q15.
+        // 1 / sum as a 16-bit mantissa, times 1 / 127; the sum is at least one in Q15.
         let drop = 16 - sum.leading_zeros() as i32;
         let inverse = (1u32 << 31).checked_div(round_shift(sum as i64, drop) as u32).unwrap_or(0);
-        // acc * 2^15 * 2^exponent * inverse * 2^-(31 + drop) * VALUE_SCALE * 2^-21
-        let shift = 37 + drop - exponent - value_frac as i32;
+        // acc * 2^exponent * inverse * 2^-(31 + drop) * VALUE_SCALE * 2^-21
+        let shift = 52 + drop - exponent - value_frac as i32;
         let mantissa = inverse.saturating_mul(VALUE_SCALE);
         query.iter_mut().for_each(|acc| *acc = requantize(*acc, mantissa, shift));
     }
@@ -83,19 +83,26 @@ fn scores(head: Head, q: &[i16], multiplier: Multiplier, keys: Cached<Int8>, out
     largest
 }
 
-/// Softmax weights times the values' scales, in Q15 of the largest scale `2^15 * 2^exponent`; returns the sum of the
-/// softmax numerators (Q15, the largest being one) and the exponent. The division by the sum is left to the context.
-fn softmax(head: Head, largest: i32, scales: &[Scale], scores: &[i32], weights: &mut [i16]) -> (u32, i32) {
-    let used = |s: &Scale| s.mantissa != 0;
+/// Weights of the values: softmax numerators (Q15, the largest being one) times the values' scales, as 15-bit integers
+/// in units of `2^exponent`, chosen so that the largest product, not the largest scale, fills them: a position that is
+/// not attended to takes no precision from those that are. Returns the sum of the numerators, by which the context is
+/// still to be divided, and the exponent. `scores` is overwritten with the numerators.
+fn softmax(head: Head, largest: i32, scales: &[Scale], scores: &mut [i32], weights: &mut [i16]) -> (u32, i32) {
     let count = scales.len() / head.heads.max(1);
-    let exponent = head.scales(scales).filter(used).map(|s| s.exponent as i32).max().unwrap_or(0);
-    let mut sum = 0u32;
-    for ((&score, scale), weight) in scores.iter().take(count).zip(head.scales(scales)).zip(weights) {
+    let (mut sum, mut top) = (0u32, i32::MIN);
+    for (score, scale) in scores.iter_mut().take(count).zip(head.scales(scales)) {
         let numerator = round_shift(exp2_neg(score.saturating_sub(largest)) as i64, 15) as u32;
         sum += numerator;
-        let relative = (scale.mantissa as u32).checked_shr((exponent - scale.exponent as i32).unsigned_abs());
-        let product = round_shift(numerator as i64 * relative.unwrap_or(0) as i64, 15);
-        *weight = product.min(i16::MAX as i64) as i16;
+        let product = numerator * scale.mantissa as u32;
+        if product != 0 {
+            top = top.max(32 - product.leading_zeros() as i32 + scale.exponent as i32);
+        }
+        *score = numerator as i32;
+    }
+    let exponent = if top == i32::MIN { 0 } else { top - 15 };
+    for ((&numerator, scale), weight) in scores.iter().take(count).zip(head.scales(scales)).zip(weights) {
+        let product = numerator as i64 * scale.mantissa as i64;
+        *weight = round_shift(product, exponent - scale.exponent as i32).min(i16::MAX as i64) as i16;
     }
     (sum.max(1), exponent)
 }

@@ -29,9 +29,8 @@ impl<'a> Tail<'a> {
         for (i, (out, acc)) in out.iter_mut().zip(acc).enumerate() {
             // At most 2^16 * 2^15: inside the 31 bits that requantize takes.
             let scale = self.scales.get(first + i).copied().unwrap_or(0) as u32;
-            let mantissa = (scale * token.mantissa as u32).min(0x7fff_ffff);
             let bias = self.bias.get(first + i).copied().unwrap_or(0);
-            *out = requantize(acc, mantissa, shift).saturating_add(bias);
+            *out = requantize(acc, scale * token.mantissa as u32, shift).saturating_add(bias);
         }
     }
 }
