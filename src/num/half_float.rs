@@ -47,7 +47,10 @@ mod tests {
                 assert_eq!(half.to_bits(), f16::from_f32(x).to_bits(), "{x}");
             }
         }
-        assert_eq!([f32::INFINITY, -1e30, f32::NAN, -f32::NAN].map(narrow).map(f16::to_f32), [65504.0, -65504.0, 0.0, 0.0]);
+        assert_eq!(
+            [f32::INFINITY, -1e30, f32::NAN, -f32::NAN].map(narrow).map(f16::to_f32),
+            [65504.0, -65504.0, 0.0, 0.0]
+        );
     }
 
     #[test]
