@@ -22,7 +22,7 @@ impl EngineKind {
         match engine {
             0 if cfg!(feature = "int8") => Ok(EngineKind::Int8),
             1 if cfg!(feature = "f16") => Ok(EngineKind::F16),
-            _ => Err(BlobError::Unsupported { section: 0, index: 0 }),
+            found => Err(BlobError::Engine { found }),
         }
     }
 

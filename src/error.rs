@@ -1,5 +1,6 @@
 //! Typed errors: small enums that say what to do.
 
+use crate::blob::SectionKind;
 use core::fmt;
 
 /// Why bytes are not a blob this crate can run.
@@ -12,6 +13,16 @@ pub enum BlobError {
     Version {
         /// Version in the header.
         found: u16,
+    },
+    /// The blob was packed for an engine that is unknown or whose feature is off: build with it, or repack.
+    Engine {
+        /// Engine in the header: 0 int8, 1 f16.
+        found: u8,
+    },
+    /// The weights lie in a layout this build has no kernel for: repack with the matching `model-gen`.
+    Layout {
+        /// Layout in the header.
+        found: u8,
     },
     /// The bytes end before the blob does: copy all of it.
     Truncated {
@@ -62,9 +73,10 @@ pub enum Error {
         /// Bytes given.
         found: usize,
     },
-    /// The limits ask for zero tokens or for more positions than the model has.
+    /// The limits ask for zero tokens or bytes, or for more positions than `Spec::most_positions` allows.
     Limits,
-    /// The phrase has more bytes, once normalized, than `Limits::text_bytes`: shorten or split it.
+    /// The phrase has more bytes, once normalized, than `Limits::text_bytes` (or 16 times as many before): shorten or
+    /// split it.
     TextTooLong {
         /// The limit in bytes.
         limit: usize,
@@ -81,6 +93,8 @@ pub enum Error {
         /// The id.
         id: u16,
     },
+    /// There are no source ids: call `tokenize` with a phrase that is not blank, or give ids.
+    NothingToEncode,
     /// `step` was called before `encode`, or past the last position of the caches.
     OutOfSteps,
 }
@@ -91,6 +105,19 @@ impl From<BlobError> for Error {
     }
 }
 
+/// A section by its number, named where it is known.
+struct Section(u32);
+
+impl fmt::Display for Section {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match SectionKind::ALL.iter().find(|kind| **kind as u32 == self.0) {
+            Some(kind) => write!(f, "section {} ({kind:?})", self.0),
+            None if self.0 == 0 => f.write_str("the section table"),
+            None => write!(f, "section {}", self.0),
+        }
+    }
+}
+
 impl fmt::Display for BlobError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
@@ -98,16 +125,20 @@ impl fmt::Display for BlobError {
             BlobError::Version { found } => {
                 write!(f, "blob format version {found}, this build reads {}: repack the model", crate::blob::VERSION)
             }
+            BlobError::Engine { found: 0 } => write!(f, "blob for the int8 engine: build with feature `int8`"),
+            BlobError::Engine { found: 1 } => write!(f, "blob for the f16 engine: build with feature `f16`"),
+            BlobError::Engine { found } => write!(f, "blob for engine {found}, which this build does not know"),
+            BlobError::Layout { found } => write!(f, "weight layout {found}, which this build does not know: repack"),
             BlobError::Truncated { need, found } => write!(f, "blob cut short: {found} of {need} bytes"),
             BlobError::Misaligned => write!(f, "blob not at a multiple of 16 bytes: use include_blob!"),
             BlobError::Checksum { section: 0 } => write!(f, "damaged blob: header checksum differs"),
-            BlobError::Checksum { section } => write!(f, "damaged blob: checksum of section {section} differs"),
-            BlobError::MissingSection { section } => write!(f, "blob lacks section {section}: repack the model"),
+            BlobError::Checksum { section } => write!(f, "damaged blob: checksum of {} differs", Section(section)),
+            BlobError::MissingSection { section } => write!(f, "blob lacks {}: repack the model", Section(section)),
             BlobError::Malformed { section, index } => {
-                write!(f, "blob section {section}, record {index} contradicts itself: repack the model")
+                write!(f, "{}, record {index} contradicts itself: repack the model", Section(section))
             }
             BlobError::Unsupported { section, index } => {
-                write!(f, "blob section {section}, record {index} needs a feature this build lacks")
+                write!(f, "{}, record {index} needs something this build does not know", Section(section))
             }
         }
     }
@@ -120,11 +151,12 @@ impl fmt::Display for Error {
             Error::Arena { need, found } => {
                 write!(f, "arena of {found} bytes, {need} needed (16-byte aligned): size it with arena_len")
             }
-            Error::Limits => write!(f, "limits must be at least 1 and at most the model's positions"),
+            Error::Limits => write!(f, "limits must be at least 1, and tokens at most the model's positions (and 512)"),
             Error::TextTooLong { limit } => write!(f, "phrase longer than {limit} bytes: shorten or split it"),
             Error::TooManyTokens { limit } => write!(f, "phrase longer than {limit} tokens: shorten or split it"),
             Error::OutputFull => write!(f, "output string full: give it more room"),
             Error::InvalidId { id } => write!(f, "id {id} is not in the vocabulary"),
+            Error::NothingToEncode => write!(f, "no source ids: tokenize a phrase first, or give ids"),
             Error::OutOfSteps => write!(f, "no step left: encode a phrase first, or raise Limits::target_tokens"),
         }
     }

@@ -8,6 +8,10 @@ use crate::error::Error;
 use crate::observe::Observer;
 use crate::text::{EncodeWork, Node};
 use crate::{cross_kv, decoder, encoder};
+use core::fmt;
+
+/// Bytes of text taken for each byte of normalized text that the limits allow: runs of whitespace shrink.
+const RAW_FACTOR: usize = 16;
 
 /// A checked blob, ready to translate.
 #[derive(Clone, Copy, Debug)]
@@ -23,6 +27,16 @@ impl<'a> Model<'a> {
     /// [`Error::Blob`] says what is wrong with the bytes.
     pub fn from_bytes(bytes: &'a [u8]) -> Result<Self, Error> {
         Ok(Model { blob: Blob::parse(bytes)? })
+    }
+
+    /// The id the decoder reads first.
+    pub const fn start_id(&self) -> u16 {
+        self.blob.spec().header().start_id
+    }
+
+    /// The id that ends a sentence.
+    pub const fn eos_id(&self) -> u16 {
+        self.blob.spec().header().eos_id
     }
 
     /// The blob behind the model.
@@ -91,9 +105,30 @@ impl<'a> Model<'a> {
 }
 
 /// Runs a model in one arena, a phrase at a time. [`translate`](Translator::translate) does all of it; the steps can
-/// be called one by one: [`tokenize`](Translator::tokenize), [`encode`](Translator::encode),
-/// [`step`](Translator::step).
-#[derive(Debug)]
+/// be called one by one, for those who want ids, logits or a say in each token:
+///
+/// ```
+/// # use latimer::{Arena, Limits, Model, arena_len, include_blob};
+/// # static BLOB: &[u8] = include_blob!("example.blob");
+/// # let model = Model::from_bytes(BLOB)?;
+/// # let mut arena = Arena::<{ arena_len(BLOB, Limits::DEFAULT) }>::new();
+/// # let mut translator = model.translator(arena.as_mut(), Limits::DEFAULT)?;
+/// let ids = translator.tokenize("Good morning.".as_bytes())?;
+/// assert_eq!(ids.last(), Some(&model.eos_id()));
+/// translator.encode(&mut ())?; // an observer would see every layer's output
+/// let mut detokenizer = model.blob().tokenizer().detokenizer();
+/// let mut text = heapless::String::<64>::new();
+/// let mut id = model.start_id();
+/// for _ in 0..8 {
+///     id = translator.step(id, &mut ())?; // ... and every logit
+///     if id == model.eos_id() {
+///         break;
+///     }
+///     detokenizer.push(id, &mut text)?; // `text` grows token by token
+/// }
+/// detokenizer.finish(&mut text)?;
+/// # Ok::<(), latimer::Error>(())
+/// ```
 pub struct Translator<'m> {
     pub(crate) blob: Blob<'m>,
     pub(crate) limits: Limits,
@@ -108,6 +143,14 @@ pub struct Translator<'m> {
     encoded: bool,
     pub(crate) max_tokens: usize,
     high_water: usize,
+}
+
+impl fmt::Debug for Translator<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut f = f.debug_struct("Translator");
+        f.field("blob", &self.blob).field("limits", &self.limits).field("arena", &self.plan.total());
+        f.field("source_ids", &self.source_ids()).field("target_ids", &self.target_ids()).finish()
+    }
 }
 
 /// Calls a function generic over the engine with the blob's own.
@@ -127,7 +170,7 @@ macro_rules! with_engine {
             }
             // A blob of an engine this build lacks was refused when it was parsed.
             #[allow(unreachable_patterns)]
-            _ => Err(Error::Blob(crate::BlobError::Unsupported { section: 0, index: 0 })),
+            other => Err(Error::Blob(crate::BlobError::Engine { found: other as u8 })),
         }
     };
 }
@@ -160,7 +203,8 @@ impl<'m> Translator<'m> {
         self.target_ids.get(..self.target_len).unwrap_or_default()
     }
 
-    /// Bytes of the arena that the largest phrase so far needed.
+    /// Bytes of arena that would have sufficed for the largest phrase so far: what [`Model::arena_len`] gives for limits
+    /// of exactly its tokens.
     pub const fn arena_high_water(&self) -> usize {
         self.high_water
     }
@@ -180,6 +224,10 @@ impl<'m> Translator<'m> {
         self.encoded = false;
         self.source_len = 0;
         let bytes = self.limits.text_bytes as usize;
+        // Text that normalizes to nothing fills no buffer: without this, time would not be bounded by the limits.
+        if text.len() > bytes * RAW_FACTOR {
+            return Err(Error::TextTooLong { limit: bytes });
+        }
         let mut carver = Carver::new(self.region);
         let work = EncodeWork { text: carver.take(bytes)?, nodes: carver.take::<Node>(bytes)? };
         let limit = self.source_ids.len();
@@ -194,31 +242,45 @@ impl<'m> Translator<'m> {
         Ok(self.source_ids())
     }
 
-    /// Encodes ids, or where none are given those of the last [`Translator::tokenize`], and projects the keys and
-    /// values of every cross-attention.
+    /// Encodes the ids of the last [`Translator::tokenize`] and projects the keys and values of every
+    /// cross-attention.
     ///
     /// # Errors
     ///
-    /// [`Error::TooManyTokens`], [`Error::InvalidId`], and [`Error::OutOfSteps`] where there are no ids.
-    pub fn encode(&mut self, ids: Option<&[u16]>, observer: &mut impl Observer) -> Result<(), Error> {
+    /// [`Error::NothingToEncode`] where there are no ids.
+    pub fn encode(&mut self, observer: &mut impl Observer) -> Result<(), Error> {
         self.encoded = false;
-        if let Some(ids) = ids {
-            let limit = self.source_ids.len();
-            let room = self.source_ids.get_mut(..ids.len()).ok_or(Error::TooManyTokens { limit })?;
-            room.copy_from_slice(ids);
-            self.source_len = ids.len();
-        }
         if self.source_len == 0 {
-            return Err(Error::OutOfSteps);
+            return Err(Error::NothingToEncode);
         }
         let vocab = self.blob.spec().header().source_vocab;
         if let Some(&id) = self.source_ids().iter().find(|&&id| id as u32 >= vocab) {
             return Err(Error::InvalidId { id });
         }
         with_engine!(self.blob, |engine| self.encode_with(engine, observer))?;
-        (self.encoded, self.position) = (true, 0);
+        self.encoded = true;
+        self.restart();
         self.note_high_water();
         Ok(())
+    }
+
+    /// [`Translator::encode`] of ids from elsewhere, end of sentence included.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TooManyTokens`], [`Error::InvalidId`], [`Error::NothingToEncode`].
+    pub fn encode_ids(&mut self, ids: &[u16], observer: &mut impl Observer) -> Result<(), Error> {
+        self.encoded = false;
+        let limit = self.source_ids.len();
+        let room = self.source_ids.get_mut(..ids.len()).ok_or(Error::TooManyTokens { limit })?;
+        room.iter_mut().zip(ids).for_each(|(room, &id)| *room = id);
+        self.source_len = ids.len();
+        self.encode(observer)
+    }
+
+    /// Starts the target again for the phrase that is encoded: the next [`Translator::step`] is at the first position.
+    pub const fn restart(&mut self) {
+        self.position = 0;
     }
 
     fn encode_with<E: Engine>(&mut self, engine: E, observer: &mut impl Observer) -> Result<(), Error> {
@@ -236,7 +298,7 @@ impl<'m> Translator<'m> {
     }
 
     /// Feeds `id` to the decoder at the next position and returns the id with the highest logit: pad excluded, ties
-    /// to the lower id. The first id of a phrase is the spec's start id.
+    /// to the lower id. The first id of a phrase is [`Model::start_id`].
     ///
     /// # Errors
     ///

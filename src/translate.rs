@@ -30,7 +30,8 @@ impl Translator<'_> {
         self.translate_observed(text.as_bytes(), &mut (), out)
     }
 
-    /// [`Translator::translate`] of any bytes (what is not UTF-8 becomes U+FFFD) into any writer, with an observer.
+    /// [`Translator::translate`] of any bytes (what is not UTF-8 becomes U+FFFD) into any writer, which is not cleared,
+    /// with an observer.
     ///
     /// # Errors
     ///
@@ -47,7 +48,7 @@ impl Translator<'_> {
             self.source_len = 0;
             return Ok(Stats::default());
         }
-        self.encode(None, observer)?;
+        self.encode(observer)?;
         let mut id = header.start_id;
         let mut truncated = true;
         let mut detokenizer = self.blob.tokenizer().detokenizer();

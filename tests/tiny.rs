@@ -250,7 +250,7 @@ fn steps_one_by_one_equal_the_whole() {
         assert_eq!(translator.step(5, &mut ()), Err(Error::OutOfSteps));
         let (text, source, target, _, logits_crc) = pinned[1];
         assert_eq!(translator.tokenize(text.as_bytes()), Ok(source));
-        translator.encode(Some(source), &mut ()).unwrap();
+        assert_eq!(translator.encode(&mut ()), Ok(()));
         let (mut id, mut crc) = (5, LogitsCrc::new());
         assert_eq!(translator.step(6, &mut ()), Err(Error::InvalidId { id: 6 }));
         for &want in target {
@@ -259,9 +259,9 @@ fn steps_one_by_one_equal_the_whole() {
         }
         assert_eq!(crc.value(), logits_crc, "{engine:?}");
         assert_eq!(translator.step(id, &mut ()), Err(Error::OutOfSteps));
-        assert_eq!(translator.encode(Some(&[6]), &mut ()), Err(Error::InvalidId { id: 6 }));
-        assert_eq!(translator.encode(Some(&[]), &mut ()), Err(Error::OutOfSteps));
-        assert_eq!(translator.encode(Some(&[4; 11]), &mut ()), Err(Error::TooManyTokens { limit: 10 }));
+        assert_eq!(translator.encode_ids(&[6], &mut ()), Err(Error::InvalidId { id: 6 }));
+        assert_eq!(translator.encode_ids(&[], &mut ()), Err(Error::NothingToEncode));
+        assert_eq!(translator.encode_ids(&[4; 11], &mut ()), Err(Error::TooManyTokens { limit: 10 }));
         assert_eq!(translator.self_test(), Err(SelfTestError::Absent));
     }
 }

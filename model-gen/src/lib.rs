@@ -3,6 +3,7 @@
 pub mod aligned;
 pub mod cli;
 pub mod cost;
+pub mod evaluate;
 pub mod import;
 pub mod pack;
 pub mod reference;

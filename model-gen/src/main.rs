@@ -1,7 +1,7 @@
 //! `model-gen`: imports trained checkpoints, quantizes, checks and packs them for latimer.
 
 use clap::{Parser, Subcommand};
-use model_gen::cli::{inspect, pack, translate};
+use model_gen::cli::{eval, inspect, pack, translate};
 use std::process::ExitCode;
 
 /// Imports trained checkpoints, quantizes, checks and packs them for latimer.
@@ -18,6 +18,8 @@ enum Command {
     Pack(pack::Args),
     /// Translate phrases on the host, with the very code that runs on a board.
     Translate(translate::Args),
+    /// Compare a blob with the float model it was packed from, on phrase pairs.
+    Eval(eval::Args),
     /// Show what a blob holds and what it costs.
     Inspect(inspect::Args),
 }
@@ -26,6 +28,7 @@ fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Pack(args) => pack::run(&args),
         Command::Translate(args) => translate::run(&args),
+        Command::Eval(args) => eval::run(&args),
         Command::Inspect(args) => inspect::run(&args),
     };
     match result {

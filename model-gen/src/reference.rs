@@ -2,8 +2,9 @@
 //! ("Attention Is All You Need", post-norm, with Marian's sinusoids).
 //!
 //! [`Reference::encode`] runs the source once; [`Reference::decoder`] projects the cross-attention's keys and values
-//! once and then steps id by id over cached self-attention; [`Reference::greedy`] is the loop over both. Each keeps the
-//! hidden state after every layer, so that a difference can be traced to the layer it starts in.
+//! once and then steps id by id over cached self-attention; [`Reference::greedy`] is the loop over both and
+//! [`Reference::beam_search`] the loop over several decoders. Each keeps the hidden state after every layer, so that a
+//! difference can be traced to the layer it starts in.
 
 use std::sync::Arc;
 
@@ -12,10 +13,12 @@ use crate::import::checkpoint::Matrix;
 use crate::import::positions::sinusoid;
 
 mod attention;
+mod beam;
 mod decoder;
 mod encoder;
 mod math;
 
+pub use beam::{BeamOptions, Hypothesis};
 pub use decoder::{Decoder, Step};
 
 /// A checkpoint ready to run.
@@ -46,26 +49,10 @@ impl Reference {
         Decoder::new(&self.checkpoint, memory)
     }
 
-    /// Greedy search: the ids generated for the source `ids`, with `</s>` if it came within `max_tokens` ids.
-    ///
-    /// The highest logit wins, the lower id on a tie; pad is never produced. (transformers' `max_length` of 64 counts
-    /// the start token, so it is `max_tokens` 63 here.)
+    /// Greedy search for the source `ids`: [`Decoder::greedy`] over their encoding.
     pub fn greedy(&self, ids: &[u32], max_tokens: usize) -> Vec<u32> {
-        let config = &self.checkpoint.config;
         let states = self.encode(ids);
-        let mut decoder = self.decoder(states.last().expect("the embedding is always there"));
-        let mut generated = Vec::new();
-        let mut previous = config.decoder_start_token_id;
-        while generated.len() < max_tokens {
-            let mut logits = decoder.step(previous).logits;
-            logits[config.pad_token_id as usize] = f32::NEG_INFINITY;
-            previous = math::argmax(&logits) as u32;
-            generated.push(previous);
-            if previous == config.eos_token_id {
-                break;
-            }
-        }
-        generated
+        self.decoder(states.last().expect("the embedding is always there")).greedy(max_tokens)
     }
 }
 

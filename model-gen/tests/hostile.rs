@@ -89,6 +89,8 @@ fn run(blob: &[u8]) -> Fate {
             return Fate::Refused(match error {
                 BlobError::NotABlob => "not a blob",
                 BlobError::Version { .. } => "version",
+                BlobError::Engine { .. } => "engine",
+                BlobError::Layout { .. } => "layout",
                 BlobError::Truncated { .. } => "truncated",
                 BlobError::Misaligned => "misaligned",
                 BlobError::Checksum { .. } => "checksum",
@@ -427,6 +429,18 @@ fn each_fault_of_the_container_has_its_error() {
             Header { version, ..Header::read(&blob, 0).unwrap() }.write(&mut newer, 0).unwrap();
             repair(&mut newer);
             assert_eq!(refused(&newer), BlobError::Version { found: version });
+        }
+
+        for found in [2, 255] {
+            let refused_with = |header: Header| {
+                let mut other = blob.clone();
+                header.write(&mut other, 0).unwrap();
+                repair(&mut other);
+                refused(&other)
+            };
+            let header = Header::read(&blob, 0).unwrap();
+            assert_eq!(refused_with(Header { engine: found, ..header }), BlobError::Engine { found });
+            assert_eq!(refused_with(Header { layout: found, ..header }), BlobError::Layout { found });
         }
 
         let mut other = blob.clone();

@@ -66,7 +66,7 @@ fn phrases_past_the_limits_are_refused() {
         assert_eq!(translator.translate(&"z".repeat(10_000), &mut out), Err(Error::TextTooLong { limit: 512 }));
         assert_eq!(translator.translate(&"z ".repeat(100), &mut out), Err(Error::TooManyTokens { limit: 64 }));
         assert_eq!(out, "");
-        assert_eq!(translator.encode(None, &mut ()), Err(Error::OutOfSteps), "no ids are left of it");
+        assert_eq!(translator.encode(&mut ()), Err(Error::NothingToEncode), "no ids are left of it");
     });
 }
 
@@ -180,19 +180,19 @@ fn steps_out_of_order_are_refused() {
     each_translator(|model, translator| {
         let header = *model.blob().spec().header();
         assert_eq!(translator.step(header.start_id, &mut ()), Err(Error::OutOfSteps), "nothing is encoded");
-        assert_eq!(translator.encode(None, &mut ()), Err(Error::OutOfSteps), "nothing is tokenized");
-        assert_eq!(translator.encode(Some(&[]), &mut ()), Err(Error::OutOfSteps));
+        assert_eq!(translator.encode(&mut ()), Err(Error::NothingToEncode), "nothing is tokenized");
+        assert_eq!(translator.encode_ids(&[], &mut ()), Err(Error::NothingToEncode));
 
         translator.tokenize(b"the cat").unwrap();
         assert_eq!(translator.step(header.start_id, &mut ()), Err(Error::OutOfSteps), "only tokenized");
-        translator.encode(None, &mut ()).unwrap();
+        translator.encode(&mut ()).unwrap();
         let mut id = header.start_id;
         for _ in 0..LIMITS.target_tokens {
             id = translator.step(id, &mut ()).unwrap();
             assert_ne!(id, header.pad_id, "pad is never produced");
         }
         assert_eq!(translator.step(id, &mut ()), Err(Error::OutOfSteps), "the caches are full");
-        translator.encode(None, &mut ()).unwrap();
+        translator.encode(&mut ()).unwrap();
         translator.step(header.start_id, &mut ()).unwrap();
         translator.tokenize(b"a dog").unwrap();
         assert_eq!(translator.step(id, &mut ()), Err(Error::OutOfSteps), "the arena holds another phrase");
@@ -205,14 +205,14 @@ fn ids_out_of_range_are_refused() {
         let header = *model.blob().spec().header();
         let vocab = header.source_vocab as u16;
         for id in [vocab, vocab + 1, u16::MAX] {
-            assert_eq!(translator.encode(Some(&[3, id, header.eos_id]), &mut ()), Err(Error::InvalidId { id }));
+            assert_eq!(translator.encode_ids(&[3, id, header.eos_id], &mut ()), Err(Error::InvalidId { id }));
             assert_eq!(translator.step(header.start_id, &mut ()), Err(Error::OutOfSteps), "nothing is encoded");
-            translator.encode(Some(&[3, vocab - 1, header.eos_id]), &mut ()).unwrap();
+            translator.encode_ids(&[3, vocab - 1, header.eos_id], &mut ()).unwrap();
             assert_eq!(translator.step(id, &mut ()), Err(Error::InvalidId { id }));
             assert!(translator.step(header.start_id, &mut ()).is_ok(), "a refused step takes no position");
         }
         let limit = usize::from(LIMITS.source_tokens);
-        assert!(translator.encode(Some(&vec![3; limit]), &mut ()).is_ok());
-        assert_eq!(translator.encode(Some(&vec![3; limit + 1]), &mut ()), Err(Error::TooManyTokens { limit }));
+        assert!(translator.encode_ids(&vec![3; limit], &mut ()).is_ok());
+        assert_eq!(translator.encode_ids(&vec![3; limit + 1], &mut ()), Err(Error::TooManyTokens { limit }));
     });
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use model_gen::import::load_checkpoint;
-use model_gen::reference::Reference;
+use model_gen::reference::{BeamOptions, Reference};
 use rayon::prelude::*;
 use safetensors::SafeTensors;
 use serde::Deserialize;
@@ -85,15 +85,37 @@ fn hidden_states_and_logits_at_every_layer() {
 struct Golden {
     ids: Vec<u32>,
     greedy_ids: Vec<u32>,
+    beam4_ids: Vec<u32>,
+    beam4_score: f32,
+}
+
+fn golden(path: &Path) -> Vec<Golden> {
+    let text = std::fs::read_to_string(path).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 #[test]
 fn greedy_ids_of_the_test_set() {
     let (Some(reference), Some(path)) = (reference(), shared("golden/en-es-nano/test.jsonl")) else { return };
-    let text = std::fs::read_to_string(path).unwrap();
-    let golden: Vec<Golden> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let golden = golden(&path);
     let equal =
         golden.par_iter().filter(|phrase| reference.greedy(&phrase.ids, MAX_TOKENS) == phrase.greedy_ids).count();
     println!("{equal} of {} phrases equal", golden.len());
     assert!(golden.len() > 1000 && equal * 1000 >= golden.len() * 999, "{equal} of {} phrases equal", golden.len());
+}
+
+#[test]
+fn beam_ids_and_scores_of_the_test_set() {
+    let (Some(reference), Some(path)) = (reference(), shared("golden/en-es-nano/test.jsonl")) else { return };
+    let golden = golden(&path);
+    let options = BeamOptions { beams: 4, length_penalty: 1.0, max_tokens: MAX_TOKENS };
+    let hypotheses: Vec<_> = golden.par_iter().map(|phrase| reference.beam_search(&phrase.ids, &options)).collect();
+    let (mut equal, mut worst) = (0, 0f32);
+    for (hypothesis, phrase) in hypotheses.iter().zip(&golden) {
+        worst = worst.max((hypothesis.score - phrase.beam4_score).abs());
+        equal += usize::from(hypothesis.ids == phrase.beam4_ids);
+    }
+    println!("{equal} of {} phrases equal, scores within {worst:e}", golden.len());
+    assert!(golden.len() > 1000 && equal * 100 >= golden.len() * 99, "{equal} of {} phrases equal", golden.len());
+    assert!(worst < 1e-3, "a score differs by {worst}");
 }

@@ -22,7 +22,7 @@ fn unsupported(index: u32) -> BlobError {
 }
 
 /// The tensor table and the weights it points into.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub(crate) struct Tensors<'a> {
     table: &'a [u8],
     weights: &'a [u8],

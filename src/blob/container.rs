@@ -10,7 +10,7 @@ pub static CRC32: crc::Crc<u32> = crc::Crc::<u32>::new(&crc::CRC_32_ISO_HDLC);
 const MAX_SECTIONS: u16 = 32;
 
 /// A checked container: the header and where the sections lie.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Container<'a> {
     bytes: &'a [u8],
     header: Header,

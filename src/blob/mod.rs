@@ -27,9 +27,10 @@ use crate::engine::EngineKind;
 use crate::error::BlobError;
 use crate::text::Tokenizer;
 use container::Container;
+use core::fmt;
 
 /// A checked blob.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Blob<'a> {
     container: Container<'a>,
     engine: EngineKind,
@@ -46,7 +47,7 @@ impl<'a> Blob<'a> {
         let header = container.header();
         let engine = EngineKind::from_header(header.engine)?;
         if header.layout != crate::kernel::LAYOUT_ROWS4 {
-            return Err(BlobError::Unsupported { section: 0, index: 0 });
+            return Err(BlobError::Layout { found: header.layout });
         }
         let spec = Spec::parse(container.required(SectionKind::Spec)?)?;
         let table = container.required(SectionKind::Tensors)?;
@@ -58,8 +59,13 @@ impl<'a> Blob<'a> {
             container.section(SectionKind::TargetVocab),
         )?;
         let (source, target) = (tokenizer.source().id_count(), tokenizer.target().id_count());
-        if source > spec.header().source_vocab as usize || target > spec.header().target_vocab as usize {
-            return Err(BlobError::Malformed { section: SectionKind::SourceVocab as u32, index: 0 });
+        let fits = [
+            (SectionKind::SourceVocab, source <= spec.header().source_vocab as usize),
+            (SectionKind::TargetVocab, target <= spec.header().target_vocab as usize),
+            (SectionKind::Tokenizer, tokenizer.unk_id() == spec.header().unk_id),
+        ];
+        if let Some((section, _)) = fits.iter().find(|(_, fits)| !fits) {
+            return Err(BlobError::Malformed { section: *section as u32, index: 0 });
         }
         Ok(Blob { container, engine, spec, tensors, tokenizer })
     }
@@ -116,5 +122,13 @@ impl<'a> Blob<'a> {
             let (key, value) = line.split_at_checked(line.iter().position(|&byte| byte == b'=')?)?;
             Some((core::str::from_utf8(key).ok()?, core::str::from_utf8(value.get(1..)?).ok()?))
         })
+    }
+}
+
+/// Name, engine and length; not the bytes.
+impl fmt::Debug for Blob<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut f = f.debug_struct("Blob");
+        f.field("name", &self.meta("name")).field("engine", &self.engine).field("len", &self.len()).finish()
     }
 }

@@ -17,7 +17,7 @@ pub mod dtype {
 }
 
 /// One tensor: its entry, and the section that holds its elements.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Tensor<'a> {
     pub(crate) entry: TensorEntry,
     weights: &'a [u8],

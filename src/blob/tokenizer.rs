@@ -62,7 +62,7 @@ pub mod target_flag {
 }
 
 /// What the tokenizer section holds, borrowed.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct TokenizerTables<'b> {
     /// Bits of [`source_flag`].
     pub source_flags: u8,
@@ -78,6 +78,14 @@ pub struct TokenizerTables<'b> {
     pub strings: &'b [u8],
     /// What an unknown target piece is written as.
     pub unk_surface: &'b str,
+}
+
+/// Sizes; not the tables.
+impl core::fmt::Debug for TokenizerTables<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let mut f = f.debug_struct("TokenizerTables");
+        f.field("trie_units", &self.trie.len()).field("strings", &self.strings.len()).finish_non_exhaustive()
+    }
 }
 
 impl<'b> TokenizerTables<'b> {

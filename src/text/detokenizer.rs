@@ -8,7 +8,7 @@ use crate::error::Error;
 use core::fmt::Write;
 
 /// Writes the text of a sequence of ids as they come.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Detokenizer<'b> {
     vocab: Vocab<'b>,
     unk_surface: &'b str,
@@ -122,13 +122,15 @@ impl<'b> Detokenizer<'b> {
     }
 
     fn write_unescaped(&mut self, text: &str, out: &mut impl Write) -> Result<(), Error> {
-        let mut parts = text.split(SPACE);
-        self.write(parts.next().unwrap_or(""), out)?;
-        for part in parts {
+        // Searched as bytes: the standard library's search in strings holds checks that the linker cannot drop.
+        let mut rest = text;
+        while let Some(at) = rest.as_bytes().windows(SPACE.len()).position(|bytes| bytes == SPACE.as_bytes()) {
+            let (before, from) = rest.split_at_checked(at).unwrap_or((rest, ""));
+            self.write(before, out)?;
             self.write(" ", out)?;
-            self.write(part, out)?;
+            rest = from.get(SPACE.len()..).unwrap_or_default();
         }
-        Ok(())
+        self.write(rest, out)
     }
 
     fn write(&mut self, text: &str, out: &mut impl Write) -> Result<(), Error> {

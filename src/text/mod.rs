@@ -31,12 +31,19 @@ pub struct EncodeWork<'w> {
 }
 
 /// A view of a model's tokenizer sections.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Tokenizer<'b> {
     tables: TokenizerTables<'b>,
     source: Vocab<'b>,
     target: Vocab<'b>,
     has_user_defined: bool,
+}
+
+/// Sizes; not the tables.
+impl core::fmt::Debug for Tokenizer<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Tokenizer").field("source", &self.source).field("target", &self.target).finish()
+    }
 }
 
 impl<'b> Tokenizer<'b> {
@@ -58,6 +65,11 @@ impl<'b> Tokenizer<'b> {
         let has_user_defined =
             (0..source.len()).any(|entry| source.source_kind(entry) == Some(SourceKind::UserDefined));
         Ok(Tokenizer { tables, source, target, has_user_defined })
+    }
+
+    /// Id of source pieces that the vocabulary lacks.
+    pub const fn unk_id(&self) -> u16 {
+        self.tables.unk_id
     }
 
     /// The source vocabulary.

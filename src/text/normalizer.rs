@@ -12,7 +12,7 @@ pub(crate) const SPACE: &str = "\u{2581}";
 pub(crate) const REPLACEMENT: &str = "\u{fffd}";
 
 /// The rules of one model.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub(crate) struct Normalizer<'b> {
     pub(crate) flags: u8,
     pub(crate) charsmap: CharsMap<'b>,

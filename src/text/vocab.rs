@@ -41,7 +41,7 @@ pub(crate) enum Score {
 }
 
 /// A view of a vocabulary section; see [`crate::blob::vocab`] for the arrays.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Vocab<'b> {
     pub(crate) text: &'b str,
     pub(crate) offsets: &'b [[u8; 4]],
@@ -51,6 +51,13 @@ pub struct Vocab<'b> {
     pub(crate) ids: &'b [[u8; 2]],
     pub(crate) entry_of_id: &'b [[u8; 2]],
     pub(crate) kinds: &'b [u8],
+}
+
+/// Sizes; not the pieces.
+impl core::fmt::Debug for Vocab<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Vocab").field("entries", &self.len()).field("ids", &self.id_count()).finish()
+    }
 }
 
 impl<'b> Vocab<'b> {

@@ -60,23 +60,8 @@ fn miri(steps: &mut Steps) {
         return;
     }
     let mut miri = nightly();
-    miri.env("MIRIFLAGS", "-Zmiri-disable-isolation").env("PROPTEST_CASES", "4");
+    miri.env("MIRIFLAGS", "-Zmiri-disable-isolation");
     steps.command(NAME, miri.args(["test", "--package", "latimer", "--test", "tiny", "--locked"]));
-    let mut miri = nightly();
-    miri.env("MIRIFLAGS", "-Zmiri-disable-isolation").env("PROPTEST_CASES", "4");
-    miri.args([
-        "test",
-        "--package",
-        "latimer",
-        "--lib",
-        "--locked",
-        "--",
-        "kernel",
-        "record",
-        "op::int8::quantize",
-        "text",
-    ]);
-    steps.command("undefined behaviour in unit tests (miri)", &mut miri);
 }
 
 /// The runtime crate for every pinned target, with each engine alone and with both.

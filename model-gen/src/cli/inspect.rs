@@ -27,8 +27,8 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let model = parse_blob(&args.blob, &bytes)?;
     let limits = args.limits.of(&model);
     let plan = model.arena_plan(limits).with_context(|| {
-        let positions = model.blob().spec().header().max_positions;
-        format!("limits {}/{}: the model has {positions} positions", limits.source_tokens, limits.target_tokens)
+        let most = model.blob().spec().most_positions();
+        format!("limits {}/{}: this model takes up to {most}", limits.source_tokens, limits.target_tokens)
     })?;
     let value = json!({
         "blob": blob(&model),

@@ -1,5 +1,6 @@
 //! The subcommands of `model-gen`.
 
+pub mod eval;
 pub mod inspect;
 pub mod pack;
 pub mod translate;
@@ -45,7 +46,7 @@ pub struct LimitArgs {
 impl LimitArgs {
     /// The limits for a model; what the user asked for is taken as it is.
     pub fn of(&self, model: &Model<'_>) -> Limits {
-        let most = model.blob().spec().header().max_positions;
+        let most = model.blob().spec().most_positions();
         Limits {
             source_tokens: self.source_tokens.unwrap_or(Limits::DEFAULT.source_tokens.min(most)),
             target_tokens: self.target_tokens.unwrap_or(Limits::DEFAULT.target_tokens.min(most)),

@@ -13,8 +13,10 @@ use std::process::ExitCode;
 
 /// Lines translated together: enough to keep the processor busy, few enough that a pipe sees answers soon.
 const BATCH: usize = 256;
-/// Room for one JSON line: every byte of both texts escaped, and the ids.
-const JSON_ROOM: usize = 1 << 20;
+/// Bytes of a JSON line beside texts and ids: keys, checksum, punctuation.
+const JSON_FRAME: usize = 256;
+/// Bytes that one byte of text (`\u0000`) or one id with its comma takes at most.
+const JSON_EACH: usize = 6;
 
 /// Arguments of `translate`.
 #[derive(Debug, clap::Args)]
@@ -29,7 +31,7 @@ pub struct Args {
     json: bool,
     /// Target tokens at most, end of sentence included.
     #[arg(long, value_name = "N")]
-    max_tokens: Option<usize>,
+    max_tokens: Option<std::num::NonZeroUsize>,
     #[command(flatten)]
     limits: LimitArgs,
 }
@@ -40,12 +42,8 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let model = parse_blob(&args.blob, &bytes)?;
     let limits = args.limits.of(&model);
     model.arena_len(limits).with_context(|| {
-        format!(
-            "limits {}/{}: the model has {} positions",
-            limits.source_tokens,
-            limits.target_tokens,
-            positions(&model)
-        )
+        let most = model.blob().spec().most_positions();
+        format!("limits {}/{}: this model takes up to {most}", limits.source_tokens, limits.target_tokens)
     })?;
     let mut job = Job { args, model, limits, line: 0, failed: 0 };
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
@@ -72,10 +70,6 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         return Ok(ExitCode::FAILURE);
     }
     Ok(ExitCode::SUCCESS)
-}
-
-fn positions(model: &Model<'_>) -> u16 {
-    model.blob().spec().header().max_positions
 }
 
 /// Lines without their ends, at most [`BATCH`] of them; fewer where the reader has no more at hand, so that a program
@@ -114,7 +108,7 @@ impl Job<'_> {
         progress: &ProgressBar,
         out: &mut impl Write,
     ) -> Result<ControlFlow<()>> {
-        let max_tokens = self.args.max_tokens.unwrap_or(usize::MAX);
+        let max_tokens = self.args.max_tokens.map_or(usize::MAX, Into::into);
         let translations = translate_all(&self.model, self.limits, max_tokens, phrases, || progress.inc(1))?;
         let write = || -> Result<()> {
             for (phrase, translation) in phrases.iter().zip(translations) {
@@ -133,7 +127,6 @@ impl Job<'_> {
     /// The answer to one phrase. A failed one gives an empty line, or an error object, so that lines keep their places.
     fn line(&mut self, phrase: &[u8], translation: Result<Translation, Error>) -> Result<String> {
         let source = String::from_utf8_lossy(phrase);
-        let mut room = vec![0; if self.args.json { JSON_ROOM } else { 0 }];
         match translation {
             Ok(t) if self.args.json => {
                 let report = Report {
@@ -144,9 +137,8 @@ impl Job<'_> {
                     logits_crc: t.logits_crc,
                     truncated: t.truncated,
                 };
-                let len = report.write(&mut room).with_context(|| format!("phrase {}", self.line))?;
-                room.truncate(len);
-                Ok(String::from_utf8(room)?)
+                let each = source.len() + t.target.len() + t.source_ids.len() + t.target_ids.len();
+                written(each, |room| report.write(room))
             }
             Ok(t) => Ok(t.target),
             Err(error) => {
@@ -155,12 +147,19 @@ impl Job<'_> {
                 if !self.args.json {
                     return Ok(String::new());
                 }
-                let len = ErrorReport { error: &error.to_string() }.write(&mut room)?;
-                room.truncate(len);
-                Ok(String::from_utf8(room)?)
+                let words = error.to_string();
+                written(words.len(), |room| ErrorReport { error: &words }.write(room))
             }
         }
     }
+}
+
+/// What `write` puts into room enough for `each` bytes and ids.
+fn written(each: usize, write: impl FnOnce(&mut [u8]) -> Result<usize, Error>) -> Result<String> {
+    let mut room = vec![0; JSON_FRAME + JSON_EACH * each];
+    let len = write(&mut room)?;
+    room.truncate(len);
+    Ok(String::from_utf8(room)?)
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {

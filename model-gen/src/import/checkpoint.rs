@@ -26,11 +26,6 @@ impl Matrix {
         &self.data[row * self.cols..][..self.cols]
     }
 
-    /// Row `row`, to write; panics past the last one.
-    pub fn row_mut(&mut self, row: usize) -> &mut [f32] {
-        &mut self.data[row * self.cols..][..self.cols]
-    }
-
     /// Adds a row below the last one; panics unless it is `cols` long.
     pub fn push_row(&mut self, row: &[f32]) {
         assert_eq!(row.len(), self.cols, "a row has the matrix's width");

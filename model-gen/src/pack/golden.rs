@@ -18,7 +18,7 @@ pub fn vectors(blob: &[u8]) -> Result<Vec<u8>> {
     let blob = AlignedBytes::copy_of(blob);
     let model = Model::from_bytes(&blob)?;
     let spec = *model.blob().spec();
-    let most = spec.header().max_positions;
+    let most = spec.most_positions();
     let limits = Limits {
         source_tokens: LIMITS.source_tokens.min(most),
         target_tokens: LIMITS.target_tokens.min(most),
@@ -66,7 +66,7 @@ pub fn vectors(blob: &[u8]) -> Result<Vec<u8>> {
 pub fn verify(blob: &[u8]) -> Result<()> {
     let blob = AlignedBytes::copy_of(blob);
     let model = Model::from_bytes(&blob)?;
-    let most = model.blob().spec().header().max_positions;
+    let most = model.blob().spec().most_positions();
     let limits = Limits {
         source_tokens: LIMITS.source_tokens.min(most),
         target_tokens: LIMITS.target_tokens.min(most),

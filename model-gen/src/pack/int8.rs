@@ -135,9 +135,7 @@ impl BlockBounds {
 
     fn after(&mut self, role: Role, output: Bound) {
         if matches!(role, Role::SelfV | Role::CrossV | Role::Fc1) {
-            // Each head mixes its own positions, so a context's elements stay below the values' largest.
-            let norm = output.norm.max(output.element);
-            self.pending = Bound { norm, ..output };
+            self.pending = output;
         }
     }
 }

@@ -17,7 +17,7 @@ use crate::import::tokenizer::{SpecialIds, TokenizerSections, tokenizer_sections
 use crate::import::{Checkpoint, CheckpointDir, Vocabularies};
 use anyhow::{Context, Result, ensure};
 use latimer::EngineKind;
-use latimer::blob::layout::{Header, SectionKind, TensorEntry};
+use latimer::blob::layout::{Block, Header, SectionKind, SpecHeader, TensorEntry};
 use latimer::blob::{Parts, Spec, emit, emit_len};
 use std::path::Path;
 
@@ -139,7 +139,7 @@ fn meta(dir: &CheckpointDir, vocabularies: &Vocabularies, options: &Options) -> 
 }
 
 fn emit_spec(spec: &topology::SpecParts) -> Result<Vec<u8>> {
-    let mut bytes = vec![0; 48 + spec.blocks.len() * 16];
+    let mut bytes = vec![0; SpecHeader::SIZE + spec.blocks.len() * Block::SIZE];
     let len = Spec::emit(&spec.header, &spec.blocks, &mut bytes).context("the spec has more blocks than it can")?;
     bytes.truncate(len);
     Ok(bytes)

@@ -4,8 +4,9 @@ use crate::import::checkpoint::{LayerNorm, Linear, Matrix};
 use crate::import::config::Activation;
 use crate::import::tokenizer::SpecialIds;
 use crate::import::{Checkpoint, Config};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use latimer::blob::layout::{Block, DECODER_ROLES, ENCODER_ROLES, Role, SpecHeader};
+use latimer::blob::spec::{MAX_D_MODEL, MAX_HEADS, MAX_SUM};
 use std::f64::consts::TAU;
 
 /// PyTorch's layer-norm epsilon, which Marian keeps.
@@ -119,6 +120,7 @@ impl<'c> Tensors<'c> {
         micromath: bool,
     ) -> Result<SpecParts> {
         let config = &checkpoint.config;
+        check_limits(config)?;
         let layers = |key: &str, count: usize| {
             u8::try_from(count).with_context(|| format!("config.json: {key} {count} exceeds 255"))
         };
@@ -169,6 +171,24 @@ impl<'c> Tensors<'c> {
         blocks.extend(vec![decoder; config.decoder_layers]);
         Ok(SpecParts { header, blocks })
     }
+}
+
+/// What the runtime takes, by the keys the user knows.
+fn check_limits(config: &Config) -> Result<()> {
+    let most = |key: &str, found: usize, most: usize| {
+        ensure!(found <= most, "config.json: {key} {found} exceeds {most}, the most the runtime takes");
+        Ok(())
+    };
+    most("d_model", config.d_model, MAX_D_MODEL.into())?;
+    for (side, heads, ffn) in [
+        ("encoder", config.encoder_attention_heads, config.encoder_ffn_dim),
+        ("decoder", config.decoder_attention_heads, config.decoder_ffn_dim),
+    ] {
+        most(&format!("{side}_attention_heads"), heads, MAX_HEADS.into())?;
+        most(&format!("d_model / {side}_attention_heads"), config.d_model / heads.max(1), MAX_SUM.into())?;
+        most(&format!("{side}_ffn_dim"), ffn, u16::MAX.into())?;
+    }
+    Ok(())
 }
 
 fn narrow(key: &str, value: usize) -> Result<u16> {

@@ -1,8 +1,10 @@
 //! The decoder, one token at a time over cached keys and values.
 
+use std::sync::Arc;
+
 use super::attention::{KeyValues, attend};
 use super::embed;
-use super::math::{add_and_norm, feed_forward, matrix_vector};
+use super::math::{add_and_norm, argmax, feed_forward, matrix_vector};
 use crate::import::Checkpoint;
 use crate::import::checkpoint::{DecoderLayer, Matrix};
 
@@ -17,7 +19,8 @@ pub struct Decoder<'c> {
 #[derive(Clone, Debug)]
 struct LayerCache {
     self_attn: KeyValues,
-    encoder_attn: KeyValues,
+    /// Shared by all beams of a phrase.
+    encoder_attn: Arc<KeyValues>,
 }
 
 /// What one token brings.
@@ -33,7 +36,7 @@ impl<'c> Decoder<'c> {
     pub(super) fn new(checkpoint: &'c Checkpoint, memory: &Matrix) -> Self {
         let cache = |layer: &DecoderLayer| LayerCache {
             self_attn: KeyValues::new(&layer.self_attn),
-            encoder_attn: KeyValues::of(&layer.encoder_attn, memory),
+            encoder_attn: Arc::new(KeyValues::of(&layer.encoder_attn, memory)),
         };
         Self { checkpoint, caches: checkpoint.decoder.iter().map(cache).collect(), position: 0 }
     }
@@ -51,6 +54,27 @@ impl<'c> Decoder<'c> {
         }
         let logits = matrix_vector(&checkpoint.output, &checkpoint.final_logits_bias, &state);
         Step { states, logits }
+    }
+
+    /// Greedy search from a decoder that has read nothing: the ids generated, with `</s>` if it came within `max_tokens`
+    /// ids.
+    ///
+    /// The highest logit wins, the lower id on a tie; pad is never produced. (transformers' `max_length` of 64 counts
+    /// the start token, so it is `max_tokens` 63 here.)
+    pub fn greedy(mut self, max_tokens: usize) -> Vec<u32> {
+        let config = &self.checkpoint.config;
+        let mut generated = Vec::new();
+        let mut previous = config.decoder_start_token_id;
+        while generated.len() < max_tokens {
+            let mut logits = self.step(previous).logits;
+            logits[config.pad_token_id as usize] = f32::NEG_INFINITY;
+            previous = argmax(&logits) as u32;
+            generated.push(previous);
+            if previous == config.eos_token_id {
+                break;
+            }
+        }
+        generated
     }
 }
 

@@ -2,24 +2,40 @@
 
 use crate::import::checkpoint::{LayerNorm, Linear, Matrix};
 use crate::import::config::Activation;
+use wide::f32x8;
 
 /// PyTorch's default, which Marian keeps.
 const LAYER_NORM_EPSILON: f32 = 1e-5;
 
-/// Sum of products. Eight running sums let the compiler use vector registers; a single one would fix the order of
-/// additions and with it scalar code.
+/// Rows that a matrix is multiplied by at a time: an addition takes several cycles, so that independent ones must be
+/// under way, and more rows than these need more registers than x86-64 is sure to have.
+const ROWS: usize = 2;
+
+/// Sum of products.
 pub(super) fn dot(a: &[f32], b: &[f32]) -> f32 {
-    debug_assert_eq!(a.len(), b.len());
-    let (a, a_rest) = a.as_chunks::<8>();
-    let (b, b_rest) = b.as_chunks::<8>();
-    let mut lanes = [0.0f32; 8];
-    for (a, b) in a.iter().zip(b) {
-        for (lane, (a, b)) in lanes.iter_mut().zip(a.iter().zip(b)) {
-            *lane += a * b;
+    let [sum] = dots([a], b);
+    sum
+}
+
+/// Sums of products of each row with `x`, each in the same order however many rows there are: eight running sums, then
+/// what eight does not divide.
+#[inline(always)]
+fn dots<const N: usize>(rows: [&[f32]; N], x: &[f32]) -> [f32; N] {
+    let (x, x_rest) = x.as_chunks();
+    let rows = rows.map(|row| row.as_chunks());
+    // Of one length, so that the loop needs no checks.
+    let whole = rows.map(|(row, _)| &row[..x.len()]);
+    let mut sums = [f32x8::ZERO; N];
+    for (i, x) in x.iter().enumerate() {
+        let x = f32x8::new(*x);
+        for (sum, row) in sums.iter_mut().zip(whole) {
+            *sum += f32x8::new(row[i]) * x;
         }
     }
-    let rest: f32 = a_rest.iter().zip(b_rest).map(|(a, b)| a * b).sum();
-    lanes.iter().sum::<f32>() + rest
+    std::array::from_fn(|n| {
+        let rest: f32 = rows[n].1.iter().zip(x_rest).map(|(a, b)| a * b).sum();
+        sums[n].to_array().iter().sum::<f32>() + rest
+    })
 }
 
 /// `weight x + bias`.
@@ -29,7 +45,14 @@ pub(super) fn linear(linear: &Linear, x: &[f32]) -> Vec<f32> {
 
 /// `matrix x + bias`.
 pub(super) fn matrix_vector(matrix: &Matrix, bias: &[f32], x: &[f32]) -> Vec<f32> {
-    matrix.iter_rows().zip(bias).map(|(row, bias)| dot(row, x) + bias).collect()
+    let mut out = Vec::with_capacity(matrix.rows);
+    let whole = matrix.rows - matrix.rows % ROWS;
+    for first in (0..whole).step_by(ROWS) {
+        out.extend(dots::<ROWS>(std::array::from_fn(|i| matrix.row(first + i)), x));
+    }
+    out.extend((whole..matrix.rows).map(|row| dot(matrix.row(row), x)));
+    out.iter_mut().zip(bias).for_each(|(y, bias)| *y += bias);
+    out
 }
 
 /// Normalizes `residual + x` (post-norm).
@@ -63,6 +86,13 @@ pub(super) fn softmax(scores: &mut [f32]) {
     scores.iter_mut().for_each(|x| *x /= sum);
 }
 
+/// Turns scores into logarithms of probabilities (nats) in place.
+pub(super) fn log_softmax(scores: &mut [f32]) {
+    let max = scores.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    let log_sum = scores.iter().map(|x| (x - max).exp()).sum::<f32>().ln();
+    scores.iter_mut().for_each(|x| *x = *x - max - log_sum);
+}
+
 /// Index of the largest value, the first of several.
 pub(super) fn argmax(values: &[f32]) -> usize {
     let larger = |best, (i, x)| if x > values[best] { i } else { best };
@@ -83,6 +113,17 @@ mod tests {
     }
 
     #[test]
+    fn a_matrix_is_its_rows_whatever_their_number() {
+        for rows in 0..10 {
+            let value = |i: usize| (i as f32 * 0.37).sin();
+            let matrix = Matrix { rows, cols: 19, data: (0..rows * 19).map(value).collect() };
+            let (x, bias): (Vec<f32>, Vec<f32>) = ((0..19).map(|i| value(i + 5)).collect(), vec![0.5; rows]);
+            let wanted: Vec<f32> = matrix.iter_rows().map(|row| dot(row, &x) + 0.5).collect();
+            assert_eq!(matrix_vector(&matrix, &bias, &x), wanted);
+        }
+    }
+
+    #[test]
     fn norm_has_mean_beta_and_deviation_gamma() {
         let norm = LayerNorm { weight: vec![2.0; 4], bias: vec![1.0; 4] };
         let out = add_and_norm(&norm, &[1.0, 2.0, 3.0, 4.0], &[0.0; 4]);
@@ -96,6 +137,15 @@ mod tests {
         let mut scores = [1000.0, 1000.0, 0.0];
         softmax(&mut scores);
         assert_eq!(scores, [0.5, 0.5, 0.0]);
+    }
+
+    #[test]
+    fn log_softmax_is_the_logarithm_of_softmax() {
+        let mut logs = [1000.0, 1001.0, 998.5];
+        let mut probabilities = logs;
+        log_softmax(&mut logs);
+        softmax(&mut probabilities);
+        logs.iter().zip(probabilities).for_each(|(log, p)| assert!((log.exp() - p).abs() < 1e-6, "{log} {p}"));
     }
 
     #[test]

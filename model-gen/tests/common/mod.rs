@@ -126,7 +126,7 @@ pub fn teacher_forced(model: &Model, limits: Limits, source: &[u16], decoder: &[
     let mut arena = AlignedBytes::zeroed(model.arena_len(limits).unwrap());
     let mut translator = model.translator(&mut arena, limits).unwrap();
     let mut capture = Capture::default();
-    translator.encode(Some(source), &mut capture).unwrap();
+    translator.encode_ids(source, &mut capture).unwrap();
     for &id in decoder {
         translator.step(id, &mut capture).unwrap();
     }

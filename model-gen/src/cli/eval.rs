@@ -1,0 +1,84 @@
+//! `model-gen eval`.
+
+use super::{LimitArgs, parse_blob, read_blob, write_whole};
+use crate::evaluate::{Table, evaluate};
+use crate::score::pairs::{MAX_REFERENCES, read_pairs};
+use anyhow::{Context, Result};
+use indicatif::{ProgressBar, ProgressStyle};
+use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Arguments of `eval`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The blob to judge.
+    #[arg(long, value_name = "FILE")]
+    blob: PathBuf,
+    /// The checkpoint directory it was packed from: the float model.
+    #[arg(long, value_name = "DIR")]
+    checkpoint: PathBuf,
+    /// SOURCE<TAB>TARGET lines; a source on several lines has several references.
+    #[arg(long, value_name = "TSV")]
+    pairs: PathBuf,
+    /// Distinct sources at most, from the first.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    limit: Option<u64>,
+    /// Write all figures as JSON.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Exit with 1 where the blob's chrF is lower than the float model's by more than this.
+    #[arg(long, value_name = "X", value_parser = threshold)]
+    max_chrf_drop: Option<f64>,
+    #[command(flatten)]
+    limits: LimitArgs,
+}
+
+fn threshold(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(value) if value.is_finite() && value >= 0.0 => Ok(value),
+        _ => Err("give a number of chrF points, 0 or more".to_owned()),
+    }
+}
+
+/// Evaluates, prints and judges.
+pub fn run(args: &Args) -> Result<ExitCode> {
+    let bytes = read_blob(&args.blob)?;
+    let model = parse_blob(&args.blob, &bytes)?;
+    let mut phrases = read_pairs(&args.pairs, MAX_REFERENCES)?;
+    phrases.truncate(args.limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX)));
+
+    let progress = progress(phrases.len());
+    let evaluation = evaluate(&model, &args.checkpoint, &phrases, args.limits.of(&model), || progress.inc(1));
+    progress.finish_and_clear();
+    let evaluation = evaluation
+        .with_context(|| format!("cannot compare {} with {}", args.blob.display(), args.checkpoint.display()))?;
+
+    if let Some(path) = &args.json {
+        let mut json = serde_json::to_vec_pretty(&evaluation)?;
+        json.push(b'\n');
+        write_whole(path, &json)?;
+    }
+    write!(std::io::stdout().lock(), "{}", Table(&evaluation)).context("the figures cannot be printed")?;
+    match args.max_chrf_drop {
+        Some(most) if evaluation.chrf_drop() > most => {
+            eprintln!(
+                "error: chrF drops by {:.3}, from {:.2} to {:.2}: more than the {most} that --max-chrf-drop allows",
+                evaluation.chrf_drop(),
+                evaluation.float.chrf,
+                evaluation.quantized.chrf
+            );
+            Ok(ExitCode::FAILURE)
+        }
+        _ => Ok(ExitCode::SUCCESS),
+    }
+}
+
+/// A bar on standard error where a person looks at it.
+fn progress(phrases: usize) -> ProgressBar {
+    if !std::io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let style = ProgressStyle::with_template("{wide_bar} {pos}/{len} phrases, {eta} left").expect("a valid template");
+    ProgressBar::new(phrases as u64).with_style(style)
+}

@@ -1,0 +1,117 @@
+//! One phrase through both models.
+
+use super::divergence::Divergence;
+use super::noise::{EncoderStages, Stages, StepStages};
+use super::target::TargetTokenizer;
+use crate::reference::{Decoder, Reference};
+use crate::score::pairs::Phrase;
+use anyhow::{Context, Result};
+use latimer::{Limits, Model, Translator};
+use std::time::Instant;
+
+/// The two models and what they share.
+pub(super) struct Evaluator<'a> {
+    pub model: &'a Model<'a>,
+    pub reference: &'a Reference,
+    pub target: &'a TargetTokenizer,
+    pub limits: Limits,
+}
+
+/// One model's greedy translation.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Translation {
+    /// Target ids, end of sentence included where it was reached.
+    pub ids: Vec<u16>,
+    pub text: String,
+    /// Encoding and search; tokenization only in the quantized model, where it is part of the pipeline.
+    pub seconds: f64,
+}
+
+/// What one phrase gives.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Outcome {
+    pub float: Translation,
+    pub quantized: Translation,
+    pub divergence: Divergence,
+    pub stages: Stages,
+    /// The reference had more tokens than the limit.
+    pub reference_cut: bool,
+}
+
+impl Evaluator<'_> {
+    /// Translates and teacher-forces; each model encodes the source once.
+    pub fn run(&self, phrase: &Phrase, arena: &mut [u8]) -> Result<Outcome> {
+        let mut outcome = Outcome::default();
+        let mut translator = self.model.translator(arena, self.limits)?;
+        let mut observed = EncoderStages::default();
+        let start = Instant::now();
+        let stats = translator
+            .translate_observed(phrase.source.as_bytes(), &mut observed, &mut outcome.quantized.text)
+            .context("the blob cannot translate it: raise --source-tokens or --text-bytes")?;
+        outcome.quantized.seconds = start.elapsed().as_secs_f64();
+        outcome.quantized.ids = translator.target_ids().to_vec();
+        // A blank phrase is blank in any language; no model is asked.
+        if stats.source_tokens == 0 {
+            return Ok(outcome);
+        }
+
+        let ids: Vec<u32> = translator.source_ids().iter().map(|id| u32::from(*id)).collect();
+        let start = Instant::now();
+        let states = self.reference.encode(&ids);
+        let decoder = self.reference.decoder(states.last().expect("the embedding is always there"));
+        let greedy = decoder.clone().greedy(self.limits.target_tokens.into());
+        outcome.float.seconds = start.elapsed().as_secs_f64();
+        // The blob fits the checkpoint: every id fits 16 bits.
+        outcome.float.ids = greedy.into_iter().map(|id| id as u16).collect();
+        outcome.float.text = self.text(&outcome.float.ids)?;
+
+        for (layer, (wanted, found)) in states.iter().zip(&observed.0).enumerate() {
+            outcome.stages.encoder(layer, &wanted.data, found);
+        }
+        let mut target = self.target.encode(&phrase.references[0])?;
+        outcome.reference_cut = target.len() > self.limits.target_tokens.into();
+        target.truncate(self.limits.target_tokens.into());
+        teacher_force(decoder, &mut translator, self.start_id(), &target, &mut outcome)?;
+        Ok(outcome)
+    }
+
+    fn start_id(&self) -> u16 {
+        self.model.blob().spec().header().start_id
+    }
+
+    /// Target ids as text, by the blob's own detokenizer.
+    fn text(&self, ids: &[u16]) -> Result<String> {
+        let (mut text, mut detokenizer) = (String::new(), self.model.blob().tokenizer().detokenizer());
+        let eos = self.model.blob().spec().header().eos_id;
+        for id in ids.iter().filter(|id| **id != eos) {
+            detokenizer.push(*id, &mut text)?;
+        }
+        detokenizer.finish(&mut text)?;
+        Ok(text)
+    }
+}
+
+/// Both models read the start id and then the target; each position foresees the target's token there.
+fn teacher_force(
+    mut decoder: Decoder<'_>,
+    translator: &mut Translator<'_>,
+    start_id: u16,
+    target: &[u16],
+    outcome: &mut Outcome,
+) -> Result<()> {
+    translator.restart();
+    let mut found = StepStages::default();
+    let mut previous = start_id;
+    for &id in target {
+        let wanted = decoder.step(previous.into());
+        found.clear();
+        translator.step(previous, &mut found)?;
+        for (layer, (wanted, found)) in wanted.states.iter().zip(&found.stages).enumerate() {
+            outcome.stages.decoder(layer, wanted, found);
+        }
+        outcome.stages.logits(&wanted.logits, &found.logits);
+        outcome.divergence.note(&wanted.logits, &found.logits, id.into());
+        previous = id;
+    }
+    Ok(())
+}
