@@ -6,6 +6,7 @@
 use std::io;
 use std::path::Path;
 
+mod charsmap;
 mod pieces;
 mod random;
 mod spm;
@@ -30,6 +31,12 @@ pub struct RandomSpec {
     pub decoder_layers: usize,
     /// `activation_function` of the config.
     pub activation: &'static str,
+    /// Pieces of a target vocabulary of its own, numbered otherwise than the source's; at least 8.
+    pub target_vocab: Option<usize>,
+    /// The output matrix is the target embedding.
+    pub tied_output: bool,
+    /// `source.spm` has a character map and a user-defined piece, where the vocabulary has one of several letters.
+    pub rich_tokenizer: bool,
     /// Other seeds give other weights, pieces and scores.
     pub seed: u64,
 }
@@ -46,25 +53,48 @@ impl Default for RandomSpec {
             encoder_layers: 2,
             decoder_layers: 3,
             activation: "swish",
+            target_vocab: None,
+            tied_output: true,
+            rich_tokenizer: false,
             seed: 2,
         }
     }
 }
 
-/// Writes `config.json`, `model.safetensors` (F32), `source.spm`, `target.spm`, `vocab.json` and
-/// `tokenizer_config.json` into `dir`, which must exist.
+impl RandomSpec {
+    /// Rows of the target embedding and of the output matrix.
+    fn target_pieces(&self) -> usize {
+        self.target_vocab.unwrap_or(self.vocab)
+    }
+}
+
+/// Writes `config.json`, `model.safetensors` (F32), `source.spm`, `target.spm`, `vocab.json`, `target_vocab.json` where
+/// the target has a vocabulary of its own, and `tokenizer_config.json` into `dir`, which must exist.
 pub fn write_random_checkpoint(dir: &Path, spec: &RandomSpec) -> io::Result<()> {
     let mut random = SplitMix64::new(spec.seed);
     let pieces = pieces::vocabulary(spec.vocab, &mut random);
     write_json(&dir.join("config.json"), &config(spec))?;
-    let ids: serde_json::Map<_, _> = pieces.iter().enumerate().map(|(id, piece)| (piece.clone(), id.into())).collect();
-    write_json(&dir.join("vocab.json"), &ids.into())?;
-    let languages = serde_json::json!({"source_lang": "eng", "target_lang": "spa", "separate_vocabs": false});
+    write_vocabulary(&dir.join("vocab.json"), &pieces)?;
+    let separate = spec.target_vocab.is_some();
+    let languages = serde_json::json!({"source_lang": "eng", "target_lang": "spa", "separate_vocabs": separate});
     write_json(&dir.join("tokenizer_config.json"), &languages)?;
-    let spm = spm::model(&pieces, &mut random);
-    std::fs::write(dir.join("source.spm"), &spm)?;
-    std::fs::write(dir.join("target.spm"), &spm)?;
+    let source = spm::model(&pieces, spec.rich_tokenizer, &mut random);
+    let target = match spec.target_vocab {
+        None => source.clone(),
+        Some(size) => {
+            let pieces = pieces::shuffled(pieces::vocabulary(size, &mut random), &mut random);
+            write_vocabulary(&dir.join("target_vocab.json"), &pieces)?;
+            spm::model(&pieces, false, &mut random)
+        }
+    };
+    std::fs::write(dir.join("source.spm"), source)?;
+    std::fs::write(dir.join("target.spm"), target)?;
     weights::write(&dir.join("model.safetensors"), spec, &mut random)
+}
+
+fn write_vocabulary(path: &Path, pieces: &[String]) -> io::Result<()> {
+    let ids: serde_json::Map<_, _> = pieces.iter().enumerate().map(|(id, piece)| (piece.clone(), id.into())).collect();
+    write_json(path, &ids.into())
 }
 
 fn write_json(path: &Path, value: &serde_json::Value) -> io::Result<()> {
@@ -72,7 +102,7 @@ fn write_json(path: &Path, value: &serde_json::Value) -> io::Result<()> {
 }
 
 fn config(spec: &RandomSpec) -> serde_json::Value {
-    let pad = spec.vocab - 1;
+    let pad = spec.target_pieces() - 1;
     serde_json::json!({
         "model_type": "marian",
         "activation_function": spec.activation,
@@ -84,7 +114,7 @@ fn config(spec: &RandomSpec) -> serde_json::Value {
         "encoder_ffn_dim": spec.ffn,
         "decoder_ffn_dim": spec.ffn,
         "vocab_size": spec.vocab,
-        "decoder_vocab_size": spec.vocab,
+        "decoder_vocab_size": spec.target_pieces(),
         "bos_token_id": 0,
         "eos_token_id": 0,
         "pad_token_id": pad,
@@ -92,8 +122,8 @@ fn config(spec: &RandomSpec) -> serde_json::Value {
         "scale_embedding": true,
         "static_position_embeddings": true,
         "max_position_embeddings": 64,
-        "tie_word_embeddings": true,
-        "share_encoder_decoder_embeddings": true,
+        "tie_word_embeddings": spec.tied_output,
+        "share_encoder_decoder_embeddings": spec.target_vocab.is_none(),
     })
 }
 

@@ -47,6 +47,8 @@ fn cases() -> Vec<Case> {
     };
     let one = RandomSpec { d_model: 1, heads: 1, ffn: 1, vocab: 9, encoder_layers: 1, decoder_layers: 1, ..base() };
     let wide = RandomSpec { d_model: 66, heads: 2, ffn: 131, vocab: 103, activation: "relu", ..base() };
+    let sides = RandomSpec { target_vocab: Some(59), rich_tokenizer: true, ..base() };
+    let untied = RandomSpec { target_vocab: Some(90), tied_output: false, rich_tokenizer: true, ..base() };
     vec![
         Case { name: "default", spec: base(), separate: false },
         Case { name: "separate matrices", spec: base(), separate: true },
@@ -54,6 +56,8 @@ fn cases() -> Vec<Case> {
         Case { name: "five heads of four", spec: heads, separate: false },
         Case { name: "width one", spec: one, separate: false },
         Case { name: "wide", spec: wide, separate: false },
+        Case { name: "separate vocabularies", spec: sides, separate: false },
+        Case { name: "separate vocabularies and matrices", spec: untied, separate: false },
     ]
 }
 

@@ -4,3 +4,5 @@
 pub(crate) mod f16;
 #[cfg(feature = "int8")]
 pub(crate) mod int8;
+#[cfg(all(test, any(feature = "int8", feature = "f16")))]
+mod made;

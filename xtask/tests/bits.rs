@@ -122,6 +122,7 @@ fn sizes_that_divide_nothing_are_equal_too() {
         decoder_layers: 3,
         activation: "swish",
         seed: 1,
+        ..RandomSpec::default()
     };
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let checkpoint = folder.join("random");

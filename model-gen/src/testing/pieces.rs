@@ -25,6 +25,14 @@ pub(super) fn vocabulary(size: usize, random: &mut SplitMix64) -> Vec<String> {
     pieces
 }
 
+/// The same pieces under other ids, `</s>`, `<unk>` and `<pad>` excepted: an id of the other side gives another piece.
+pub(super) fn shuffled(mut pieces: Vec<String>, random: &mut SplitMix64) -> Vec<String> {
+    for i in (3..pieces.len() - 1).rev() {
+        pieces.swap(i, 2 + random.below(i - 1));
+    }
+    pieces
+}
+
 /// Two to four common letters, every second time at the beginning of a word.
 fn multi_letter(random: &mut SplitMix64) -> String {
     let space = if random.below(2) == 0 { SPACE } else { "" };

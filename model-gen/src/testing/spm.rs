@@ -2,24 +2,32 @@
 
 use prost::Message;
 
-use super::SplitMix64;
-use crate::import::spm::{PieceType, SpmModel, SpmPiece};
+use super::{SplitMix64, charsmap};
+use crate::import::spm::{NormalizerSpec, PieceType, SpmModel, SpmPiece};
 
 /// The file's bytes. Pieces stand in another order than their ids, as they do in trained models, so that an id taken
 /// from the place in this file shows as wrong.
-pub(super) fn model(vocabulary: &[String], random: &mut SplitMix64) -> Vec<u8> {
+///
+/// A rich one has a character map, and its first piece of several letters is user-defined; others take text as it is,
+/// spaces collapsed and made visible by SentencePiece's defaults.
+pub(super) fn model(vocabulary: &[String], rich: bool, random: &mut SplitMix64) -> Vec<u8> {
     let mut pieces = vec![
         piece("<unk>", 0.0, PieceType::Unknown),
         piece("<s>", 0.0, PieceType::Control),
         piece("</s>", 0.0, PieceType::Control),
     ];
+    let user_defined =
+        vocabulary.iter().find(|text| rich && text.len() > 1 && text.bytes().all(|b| b.is_ascii_lowercase()));
     let normal = vocabulary.iter().filter(|text| !matches!(text.as_str(), "</s>" | "<unk>" | "<pad>"));
     // Log-probabilities between -8 and -2, the likeliest first as the trainer writes them.
     let mut scored: Vec<(f32, &String)> = normal.map(|text| (-5.0 + 3.0 * random.signed(), text)).collect();
     scored.sort_by(|(a, _), (b, _)| b.total_cmp(a));
-    pieces.extend(scored.into_iter().map(|(score, text)| piece(text, score, PieceType::Normal)));
-    // Unigram, and no charsmap: text is taken as it is, spaces collapsed and made visible by SentencePiece's defaults.
-    SpmModel { pieces, ..SpmModel::default() }.encode_to_vec()
+    pieces.extend(scored.into_iter().map(|(score, text)| match user_defined {
+        Some(special) if special == text => piece(text, 0.0, PieceType::UserDefined),
+        _ => piece(text, score, PieceType::Normal),
+    }));
+    let map = NormalizerSpec { precompiled_charsmap: Some(charsmap::precompiled()), ..NormalizerSpec::default() };
+    SpmModel { pieces, normalizer_spec: rich.then_some(map), ..SpmModel::default() }.encode_to_vec()
 }
 
 fn piece(text: &str, score: f32, kind: PieceType) -> SpmPiece {

@@ -1,9 +1,12 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::import::spm::SpmModel;
+use crate::aligned::AlignedBytes;
+use crate::import::spm::{PieceType, SpmModel};
 use crate::import::{CheckpointDir, load_checkpoint};
+use crate::pack::{Options, pack};
 use crate::reference::Reference;
+use latimer::{EngineKind, Limits, Model};
 
 #[test]
 fn imports_and_translates_to_more_than_one_thing() {
@@ -62,4 +65,54 @@ fn tiny_vocabularies_and_odd_widths_work() {
     write_random_checkpoint(dir.path(), &spec).unwrap();
     let reference = Reference::new(Arc::new(load_checkpoint(dir.path()).unwrap()));
     assert!(!reference.greedy(&[3, 0], 4).is_empty());
+}
+
+/// The two sides differ in size, in the pieces they have and in the ids of those they share.
+#[test]
+fn a_target_vocabulary_of_its_own() {
+    let dir = tempfile::tempdir().unwrap();
+    for tied_output in [true, false] {
+        let spec = RandomSpec { target_vocab: Some(59), tied_output, ..RandomSpec::default() };
+        write_random_checkpoint(dir.path(), &spec).unwrap();
+        let checkpoint = load_checkpoint(dir.path()).unwrap();
+        assert_eq!((checkpoint.source_embedding.rows, checkpoint.target_embedding.rows), (77, 59));
+        assert_eq!(Arc::ptr_eq(&checkpoint.target_embedding, &checkpoint.output), tied_output);
+        let vocabularies = CheckpointDir::open(dir.path()).unwrap().vocabularies(&checkpoint.config).unwrap();
+        let (source, target) = (&vocabularies.source, &vocabularies.target);
+        assert_eq!((source.pieces().len(), target.pieces().len(), target.id("<pad>")), (77, 59, Some(58)));
+        let shared = target.pieces().iter().filter(|piece| source.id(piece).is_some()).count();
+        let moved = target.pieces().iter().filter(|piece| source.id(piece) != target.id(piece)).count();
+        assert!(shared > 40 && moved > 40, "{shared} shared, {moved} moved");
+    }
+}
+
+/// Every rule of the character map, and the user-defined piece where a likelier way around it exists.
+#[test]
+fn a_rich_tokenizer_maps_characters_and_keeps_its_own_piece() {
+    let dir = tempfile::tempdir().unwrap();
+    write_random_checkpoint(dir.path(), &RandomSpec { rich_tokenizer: true, ..RandomSpec::default() }).unwrap();
+    let bytes = AlignedBytes::copy_of(&pack(dir.path(), &Options::new(EngineKind::Int8)).unwrap().bytes);
+    let model = Model::from_bytes(&bytes).unwrap();
+    let mut arena = AlignedBytes::zeroed(model.arena_len(Limits::DEFAULT).unwrap());
+    let mut translator = model.translator(&mut arena, Limits::DEFAULT).unwrap();
+    let mut ids = |text: &str| translator.tokenize(text.as_bytes()).unwrap().to_vec();
+    for (from, to) in charsmap::RULES {
+        for (before, after) in [("", ""), ("x", "y"), ("A", "E"), ("\u{3001}", "\u{c1}")] {
+            let mapped = |text: &str| text.replace("AE", "e").replace('A', "a");
+            let (before, after) = if from.starts_with('A') { ("x", "y") } else { (before, after) };
+            let wanted = ids(&format!("{}{to}{}", mapped(before), mapped(after)));
+            assert_eq!(ids(&format!("{before}{from}{after}")), wanted, "{before}{from}{after}");
+        }
+    }
+    let spm = SpmModel::parse("source.spm", &std::fs::read(dir.path().join("source.spm")).unwrap()).unwrap();
+    let own: Vec<_> = spm.pieces.iter().filter(|piece| piece.r#type() == PieceType::UserDefined).collect();
+    assert_eq!(own.len(), 1);
+    let own = str::from_utf8(own[0].piece()).unwrap();
+    let config = load_checkpoint(dir.path()).unwrap().config;
+    let vocab = CheckpointDir::open(dir.path()).unwrap().vocabularies(&config).unwrap().source;
+    let id = vocab.id(own).unwrap() as u16;
+    for text in [own.to_owned(), format!("x{own}y"), format!("{own}{own}{own}")] {
+        let count = ids(&text).iter().filter(|found| **found == id).count();
+        assert_eq!(count, text.matches(own).count(), "{own} in {text}: {:?}", ids(&text));
+    }
 }

@@ -34,11 +34,22 @@ pub(super) fn write(path: &Path, spec: &RandomSpec, random: &mut SplitMix64) -> 
         tensors.layer(&key, &["self_attn", "encoder_attn"], spec);
     }
     // Scaled by sqrt(d_model) on the way in, used as is on the way out: both ends see values around 2.
-    tensors.fill("model.shared.weight", &[spec.vocab, d], 0.0, 2.0 / (d as f32).sqrt());
+    let embedding = 2.0 / (d as f32).sqrt();
+    let target = spec.target_pieces();
+    match spec.target_vocab {
+        None => tensors.fill("model.shared.weight", &[target, d], 0.0, embedding),
+        Some(_) => {
+            tensors.fill("model.encoder.embed_tokens.weight", &[spec.vocab, d], 0.0, embedding);
+            tensors.fill("model.decoder.embed_tokens.weight", &[target, d], 0.0, embedding);
+        }
+    }
+    if !spec.tied_output {
+        tensors.fill("lm_head.weight", &[target, d], 0.0, embedding);
+    }
     if let Some(last) = spec.decoder_layers.checked_sub(1) {
         tensors.flip_signs(&format!("model.decoder.layers.{last}.final_layer_norm.weight"));
     }
-    tensors.fill("final_logits_bias", &[1, spec.vocab], 0.0, 0.3);
+    tensors.fill("final_logits_bias", &[1, target], 0.0, 0.3);
     tensors.set_first("final_logits_bias", EOS_BIAS);
     tensors.save(path)
 }

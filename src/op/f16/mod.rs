@@ -103,3 +103,6 @@ fn lanes(pairs: impl Iterator<Item = f32>) -> f32 {
     }
     (acc[0] + acc[1]) + (acc[2] + acc[3])
 }
+
+#[cfg(test)]
+mod tests;

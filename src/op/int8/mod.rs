@@ -83,3 +83,6 @@ impl Engine for Int8 {
         Row::Fixed { values, frac }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -22,6 +22,7 @@ pub fn blob() -> Result<Vec<u8>> {
         decoder_layers: 1,
         activation: "relu",
         seed: 1,
+        ..RandomSpec::default()
     };
     write_random_checkpoint(&checkpoint, &spec)?;
     Ok(pack(&checkpoint, &Options::new(EngineKind::Int8))?.bytes)
