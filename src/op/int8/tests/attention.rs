@@ -144,7 +144,7 @@ fn holds_at_the_largest_sizes_and_values() {
     assert!(bound < 0.05, "{bound}");
     let ends = |count: usize, seed: u64| {
         let mut noise = Noise(seed);
-        (0..count).map(|_| if noise.bits() % 2 == 0 { i32::MAX } else { i32::MIN }).collect::<Vec<_>>()
+        (0..count).map(|_| if noise.bits().is_multiple_of(2) { i32::MAX } else { i32::MIN }).collect::<Vec<_>>()
     };
     for (heads, d, len) in [(1, 512, 512), (2, 512, 511), (1, 1, 512), (1, 512, 1)] {
         let case = Case {
