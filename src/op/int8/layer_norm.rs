@@ -23,15 +23,12 @@ pub(super) fn add_norm(norm: &Tensor, eps_q32: u32, hidden: &mut [i16], frac: i8
     }
     let count = (wide.len() as i64).max(1);
     let mean = (sum + count / 2).checked_div_euclid(count).unwrap_or(0);
-    let mut largest = 0u32;
-    for wide in wide.iter_mut() {
-        *wide = saturate_i32(*wide as i64 - mean);
-        largest = largest.max(wide.unsigned_abs());
-    }
-    let drop = (32 - largest.leading_zeros() as i32 - CENTRED_BITS).max(0);
+    // A centred value may need 33 bits; narrowed to CENTRED_BITS it fits again.
+    let largest = wide.iter().fold(0u64, |largest, &wide| largest.max((wide as i64 - mean).unsigned_abs()));
+    let drop = (64 - largest.leading_zeros() as i32 - CENTRED_BITS).max(0);
     let mut squares = 0u64;
     for wide in wide.iter_mut() {
-        *wide = round_shift(*wide as i64, drop) as i32;
+        *wide = round_shift(*wide as i64 - mean, drop) as i32;
         squares += (*wide as i64 * *wide as i64) as u64;
     }
     // Variance has twice the fraction bits of a centred value; epsilon is brought there.
