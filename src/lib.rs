@@ -58,15 +58,17 @@ mod search;
 pub mod self_test;
 pub mod text;
 mod translate;
+mod translator;
 
 pub use arena::{Arena, ArenaPlan, Limits, arena_len};
 pub use blob::Blob;
 pub use engine::EngineKind;
 pub use error::{BlobError, Error};
-pub use model::{Model, Translator};
+pub use model::Model;
 pub use observe::{LogitsCrc, Observer};
 pub use self_test::SelfTestError;
 pub use translate::Stats;
+pub use translator::Translator;
 
 /// Includes a blob's bytes at the alignment that reading in place needs.
 #[macro_export]

@@ -4,8 +4,8 @@
 use crate::blob::CRC32;
 use crate::blob::layout::{SectionKind, SelfTestCase};
 use crate::error::Error;
-use crate::model::Translator;
 use crate::observe::{LogitsCrc, Observer, Row, Stage, float_bytes};
+use crate::translator::Translator;
 use core::fmt;
 
 /// Layer outputs that are checked: those of deeper models past this are covered by the logits alone.

@@ -1,8 +1,8 @@
 //! The way of the data: text in, text out.
 
 use crate::error::Error;
-use crate::model::Translator;
 use crate::observe::Observer;
+use crate::translator::Translator;
 use core::fmt::Write;
 use core::ops::ControlFlow;
 

@@ -9,10 +9,11 @@ mod layer_norm;
 mod linear;
 mod math;
 
+use crate::arena::Sizes;
 use crate::blob::Tensor;
 use crate::blob::layout::{Block, SpecHeader};
 use crate::blob::spec::Activation;
-use crate::engine::{AttendScratch, Cached, Engine};
+use crate::engine::{AttendScratch, Cached, Engine, EngineKind};
 use crate::num::half_float::narrow;
 use crate::observe::{Logits, Row};
 use half::f16;
@@ -24,6 +25,8 @@ pub(crate) struct F16 {
     /// exp and inverse square root.
     pub math: Math,
 }
+
+const _: () = assert!(Sizes::of(EngineKind::F16).are_those_of::<F16>(), "the arena plan knows the engine's types");
 
 impl Engine for F16 {
     type Hidden = f32;

@@ -16,15 +16,18 @@ mod layer_norm;
 mod linear;
 mod quantize;
 
+use crate::arena::Sizes;
 use crate::blob::Tensor;
 use crate::blob::layout::{Block, SpecHeader};
-use crate::engine::{AttendScratch, Cached, Engine};
+use crate::engine::{AttendScratch, Cached, Engine, EngineKind};
 use crate::num::Scale;
 use crate::observe::{Logits, Row};
 
 /// The engine; it has no state.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Int8;
+
+const _: () = assert!(Sizes::of(EngineKind::Int8).are_those_of::<Int8>(), "the arena plan knows the engine's types");
 
 impl Engine for Int8 {
     type Hidden = i16;

@@ -1,0 +1,122 @@
+//! Where every buffer lies, from the spec and the limits, in `const`.
+
+use super::Limits;
+use crate::blob::layout::ALIGN;
+use crate::blob::spec::Spec;
+use crate::engine::{Engine, EngineKind};
+use crate::error::Error;
+use crate::text::Node;
+
+/// Tokens whose activations are in flight at once in the encoder: each weight is read once for so many tokens.
+pub(crate) const BLOCK_TOKENS: usize = 8;
+/// Bytes of Viterbi work for each byte of normalized text.
+const NODE_BYTES: usize = size_of::<Node>();
+
+/// Bytes of each region, in order of place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ArenaPlan {
+    /// Source ids.
+    pub source_ids: usize,
+    /// Target ids.
+    pub target_ids: usize,
+    /// Keys and values of the encoder, then those of every cross-attention.
+    pub cross: usize,
+    /// Hidden states of the encoder, then keys and values of every decoder self-attention.
+    pub state: usize,
+    /// Activations of a block of tokens and attention scratch.
+    pub work: usize,
+    /// Normalized text and Viterbi nodes, over the three regions before.
+    pub text: usize,
+}
+
+/// Element sizes of an engine, for sizing in `const`.
+#[derive(Clone, Copy)]
+pub(crate) struct Sizes {
+    hidden: usize,
+    input: usize,
+    wide: usize,
+    cache: usize,
+    scale: usize,
+}
+
+impl Sizes {
+    /// The sizes of an engine; its module asserts that they are those of its types.
+    pub const fn of(engine: EngineKind) -> Self {
+        match engine {
+            EngineKind::Int8 => Sizes { hidden: 2, input: 2, wide: 4, cache: 1, scale: 4 },
+            EngineKind::F16 => Sizes { hidden: 4, input: 4, wide: 4, cache: 2, scale: 0 },
+        }
+    }
+}
+
+pub(super) const fn round_up(bytes: usize) -> usize {
+    bytes.next_multiple_of(ALIGN)
+}
+
+impl Sizes {
+    /// Whether these are the sizes of the types of `E`.
+    pub const fn are_those_of<E: Engine>(self) -> bool {
+        self.hidden == size_of::<E::Hidden>()
+            && self.input == size_of::<E::Input>()
+            && self.wide == size_of::<E::Wide>()
+            && self.cache == size_of::<E::Cache>()
+            && self.scale == size_of::<E::Scale>() * E::SCALES
+    }
+}
+
+const fn larger(a: usize, b: usize) -> usize {
+    if a > b { a } else { b }
+}
+
+/// Bytes of the keys and values of `tokens` positions.
+const fn kv_bytes(sizes: Sizes, tokens: usize, d_model: usize, heads: usize) -> usize {
+    2 * (round_up(tokens * d_model * sizes.cache) + round_up(tokens * heads * sizes.scale))
+}
+
+impl ArenaPlan {
+    /// The plan of a spec under limits.
+    pub const fn new(spec: &Spec<'_>, engine: EngineKind, limits: Limits) -> Result<Self, Error> {
+        let (source, target) = (limits.source_tokens as usize, limits.target_tokens as usize);
+        let most = spec.most_positions() as usize;
+        if source == 0 || target == 0 || source > most || target > most || limits.text_bytes == 0 {
+            return Err(Error::Limits);
+        }
+        let (sizes, d) = (Sizes::of(engine), spec.d_model());
+        let (mut encoder, mut cross, mut own, mut ffn, mut head_dim) = (0usize, 0usize, 0usize, d, 1);
+        let mut i = 0;
+        while let Some(block) = spec.block(i) {
+            let heads = block.heads as usize;
+            ffn = larger(ffn, block.ffn as usize);
+            head_dim = larger(head_dim, d / larger(heads, 1));
+            if i < spec.encoder_blocks() {
+                encoder = larger(encoder, kv_bytes(sizes, source, d, heads));
+            } else {
+                // Saturating: a blob of many wide blocks may ask for more than a 32-bit address space has.
+                cross = cross.saturating_add(kv_bytes(sizes, source, d, heads));
+                own = own.saturating_add(kv_bytes(sizes, target, d, heads));
+            }
+            i += 1;
+        }
+        let longest = larger(source, target);
+        let block = if longest < BLOCK_TOKENS { longest } else { BLOCK_TOKENS };
+        Ok(ArenaPlan {
+            source_ids: round_up(source * 2),
+            target_ids: round_up(target * 2),
+            cross: larger(encoder, cross),
+            state: larger(round_up(source * d * sizes.hidden), own),
+            work: round_up(d * sizes.hidden)
+                + round_up(block * ffn * sizes.input)
+                + round_up(block * ffn * sizes.wide)
+                + round_up(block * sizes.scale)
+                + round_up(longest * sizes.wide)
+                + round_up((longest + head_dim) * sizes.input),
+            text: round_up(limits.text_bytes as usize) + round_up(limits.text_bytes as usize * NODE_BYTES),
+        })
+    }
+
+    /// Bytes of the whole arena.
+    pub const fn total(&self) -> usize {
+        let phases = larger(self.cross.saturating_add(self.state).saturating_add(self.work), self.text);
+        phases.saturating_add(self.source_ids + self.target_ids)
+    }
+}

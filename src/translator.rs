@@ -1,0 +1,273 @@
+//! The translator: runs a model in one arena, whole phrases or step by step.
+
+use crate::arena::{ArenaPlan, Carver, Limits, Work};
+use crate::blob::Blob;
+use crate::blob::layout::ALIGN;
+use crate::engine::{Engine, EngineKind};
+use crate::error::Error;
+use crate::observe::Observer;
+use crate::text::{EncodeWork, Node};
+use crate::{cross_kv, decoder, encoder};
+use core::fmt;
+
+/// Bytes of text taken for each byte of normalized text that the limits allow: runs of whitespace shrink.
+const RAW_FACTOR: usize = 16;
+
+/// Runs a model in one arena, a phrase at a time. [`translate`](Translator::translate) does all of it; the steps can
+/// be called one by one, for those who want ids, logits or a say in each token:
+///
+/// ```
+/// # use latimer::{Arena, Limits, Model, arena_len, include_blob};
+/// # static BLOB: &[u8] = include_blob!("example.blob");
+/// # let model = Model::from_bytes(BLOB)?;
+/// # let mut arena = Arena::<{ arena_len(BLOB, Limits::DEFAULT) }>::new();
+/// # let mut translator = model.translator(arena.as_mut(), Limits::DEFAULT)?;
+/// let ids = translator.tokenize("Good morning.".as_bytes())?;
+/// assert_eq!(ids.last(), Some(&model.eos_id()));
+/// translator.encode(&mut ())?; // an observer would see every layer's output
+/// let mut detokenizer = model.blob().tokenizer().detokenizer();
+/// let mut text = heapless::String::<64>::new();
+/// let mut id = model.start_id();
+/// for _ in 0..8 {
+///     id = translator.step(id, &mut ())?; // ... and every logit
+///     if id == model.eos_id() {
+///         break;
+///     }
+///     detokenizer.push(id, &mut text)?; // `text` grows token by token
+/// }
+/// detokenizer.finish(&mut text)?;
+/// # Ok::<(), latimer::Error>(())
+/// ```
+pub struct Translator<'m> {
+    pub(crate) blob: Blob<'m>,
+    pub(crate) limits: Limits,
+    plan: ArenaPlan,
+    pub(crate) source_ids: &'m mut [u16],
+    pub(crate) target_ids: &'m mut [u16],
+    /// What the phases share.
+    region: &'m mut [u8],
+    pub(crate) source_len: usize,
+    pub(crate) target_len: usize,
+    position: usize,
+    encoded: bool,
+    pub(crate) max_tokens: usize,
+    high_water: usize,
+}
+
+impl fmt::Debug for Translator<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut f = f.debug_struct("Translator");
+        f.field("blob", &self.blob).field("limits", &self.limits).field("arena", &self.plan.total());
+        f.field("source_ids", &self.source_ids()).field("target_ids", &self.target_ids()).finish()
+    }
+}
+
+/// Calls a function generic over the engine with the blob's own.
+macro_rules! with_engine {
+    ($blob:expr, |$engine:ident| $call:expr) => {
+        match $blob.engine() {
+            #[cfg(feature = "int8")]
+            EngineKind::Int8 => {
+                let $engine = crate::op::int8::Int8;
+                $call
+            }
+            #[cfg(feature = "f16")]
+            EngineKind::F16 => {
+                let math = crate::op::f16::Math::from_spec($blob.spec().header().math);
+                let $engine = crate::op::f16::F16 { math };
+                $call
+            }
+            // A blob of an engine this build lacks was refused when it was parsed.
+            #[allow(unreachable_patterns)]
+            other => Err(Error::Blob(crate::BlobError::Engine { found: other as u8 })),
+        }
+    };
+}
+
+impl<'m> Translator<'m> {
+    pub(crate) fn new(blob: Blob<'m>, plan: ArenaPlan, arena: &'m mut [u8], limits: Limits) -> Result<Self, Error> {
+        let found = arena.len();
+        if found < plan.total() || !(arena.as_ptr() as usize).is_multiple_of(ALIGN) {
+            return Err(Error::Arena { need: plan.total(), found });
+        }
+        let mut carver = Carver::new(arena);
+        let source_ids = carver.take(limits.source_tokens as usize)?;
+        let target_ids = carver.take(limits.target_tokens as usize)?;
+        Ok(Translator {
+            blob,
+            limits,
+            plan,
+            source_ids,
+            target_ids,
+            region: carver.rest(),
+            source_len: 0,
+            target_len: 0,
+            position: 0,
+            encoded: false,
+            max_tokens: limits.target_tokens as usize,
+            high_water: 0,
+        })
+    }
+
+    /// The limits the arena was sized for.
+    pub const fn limits(&self) -> Limits {
+        self.limits
+    }
+
+    /// Ends translations after `count` target tokens, end of sentence included; at most the limit.
+    pub const fn set_max_tokens(&mut self, count: usize) {
+        let limit = self.limits.target_tokens as usize;
+        self.max_tokens = if count == 0 {
+            1
+        } else if count > limit {
+            limit
+        } else {
+            count
+        };
+    }
+
+    /// Ids of the last phrase tokenized or encoded, end of sentence included.
+    pub fn source_ids(&self) -> &[u16] {
+        self.source_ids.get(..self.source_len).unwrap_or_default()
+    }
+
+    /// Ids of the last translation, end of sentence included where it was reached.
+    pub fn target_ids(&self) -> &[u16] {
+        self.target_ids.get(..self.target_len).unwrap_or_default()
+    }
+
+    /// Bytes of arena that would have sufficed for the largest phrase so far: what [`Model::arena_len`](crate::Model::arena_len) gives for limits
+    /// of exactly its tokens.
+    pub const fn arena_high_water(&self) -> usize {
+        self.high_water
+    }
+
+    /// Bytes of the arena under the translator's limits.
+    pub const fn arena_len(&self) -> usize {
+        self.plan.total()
+    }
+
+    /// Normalizes and tokenizes a text of any bytes; the ids, end of sentence included, are the ones
+    /// [`Translator::encode`] takes.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TextTooLong`], [`Error::TooManyTokens`].
+    pub fn tokenize(&mut self, text: &[u8]) -> Result<&[u16], Error> {
+        self.encoded = false;
+        self.source_len = 0;
+        let bytes = self.limits.text_bytes as usize;
+        // Text that normalizes to nothing fills no buffer: without this, time would not be bounded by the limits.
+        if text.len() > bytes * RAW_FACTOR {
+            return Err(Error::TextTooLong { limit: bytes });
+        }
+        let mut carver = Carver::new(self.region);
+        let work = EncodeWork { text: carver.take(bytes)?, nodes: carver.take::<Node>(bytes)? };
+        let limit = self.source_ids.len();
+        let too_many = Error::TooManyTokens { limit };
+        let room = self.source_ids.get_mut(..limit.saturating_sub(1)).ok_or(too_many)?;
+        let count = self.blob.tokenizer().encode(text, work, room).map_err(|error| match error {
+            Error::TooManyTokens { .. } => too_many,
+            other => other,
+        })?;
+        *self.source_ids.get_mut(count).ok_or(too_many)? = self.blob.spec().header().eos_id;
+        self.source_len = count + 1;
+        Ok(self.source_ids())
+    }
+
+    /// Encodes the ids of the last [`Translator::tokenize`] and projects the keys and values of every
+    /// cross-attention.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NothingToEncode`] where there are no ids.
+    pub fn encode(&mut self, observer: &mut impl Observer) -> Result<(), Error> {
+        self.encoded = false;
+        if self.source_len == 0 {
+            return Err(Error::NothingToEncode);
+        }
+        let vocab = self.blob.spec().header().source_vocab;
+        if let Some(&id) = self.source_ids().iter().find(|&&id| id as u32 >= vocab) {
+            return Err(Error::InvalidId { id });
+        }
+        with_engine!(self.blob, |engine| self.encode_with(engine, observer))?;
+        self.encoded = true;
+        self.restart();
+        self.note_high_water();
+        Ok(())
+    }
+
+    /// [`Translator::encode`] of ids from elsewhere, end of sentence included.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TooManyTokens`], [`Error::InvalidId`], [`Error::NothingToEncode`].
+    pub fn encode_ids(&mut self, ids: &[u16], observer: &mut impl Observer) -> Result<(), Error> {
+        self.encoded = false;
+        let limit = self.source_ids.len();
+        let room = self.source_ids.get_mut(..ids.len()).ok_or(Error::TooManyTokens { limit })?;
+        room.iter_mut().zip(ids).for_each(|(room, &id)| *room = id);
+        self.source_len = ids.len();
+        self.encode(observer)
+    }
+
+    /// Starts the target again for the phrase that is encoded: the next [`Translator::step`] is at the first position.
+    pub const fn restart(&mut self) {
+        self.position = 0;
+    }
+
+    fn encode_with<E: Engine>(&mut self, engine: E, observer: &mut impl Observer) -> Result<(), Error> {
+        let (blob, limits) = (self.blob, self.limits);
+        let limit = limits.source_tokens as usize;
+        let (spec, d_model) = (blob.spec(), blob.spec().d_model());
+        let mut carver = Carver::new(self.region);
+        let cross = carver.take::<u8>(self.plan.cross)?;
+        let mut state = Carver::new(carver.take::<u8>(self.plan.state)?);
+        let mut work = Work::<E>::carve(carver.rest(), spec, limits)?;
+        let ids = self.source_ids.get(..self.source_len).unwrap_or_default();
+        let hidden = state.take(ids.len() * d_model)?;
+        let frac = encoder::encode(engine, &blob, ids, hidden, cross, &mut work, observer)?;
+        cross_kv::project(engine, &blob, hidden, frac, limit, cross, &mut work)
+    }
+
+    /// Feeds `id` to the decoder at the next position and returns the id with the highest logit: pad excluded, ties
+    /// to the lower id. The first id of a phrase is [`Model::start_id`](crate::Model::start_id).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfSteps`] where nothing is encoded or the caches are full, [`Error::InvalidId`].
+    pub fn step(&mut self, id: u16, observer: &mut impl Observer) -> Result<u16, Error> {
+        if !self.encoded || self.position >= self.limits.target_tokens as usize {
+            return Err(Error::OutOfSteps);
+        }
+        if id as u32 >= self.blob.spec().header().target_vocab {
+            return Err(Error::InvalidId { id });
+        }
+        let next = with_engine!(self.blob, |engine| self.step_with(engine, id, observer))?;
+        self.position += 1;
+        self.note_high_water();
+        Ok(next)
+    }
+
+    fn step_with<E: Engine>(&mut self, engine: E, id: u16, observer: &mut impl Observer) -> Result<u16, Error> {
+        let (blob, limits) = (self.blob, self.limits);
+        let mut carver = Carver::new(self.region);
+        let cross = carver.take::<u8>(self.plan.cross)?;
+        let own = carver.take::<u8>(self.plan.state)?;
+        let mut work = Work::<E>::carve(carver.rest(), blob.spec(), limits)?;
+        let caches = decoder::Caches { cross, own, source_len: self.source_len, limits };
+        decoder::step(engine, &blob, id, self.position, caches, &mut work, observer)
+    }
+
+    /// What a phrase of this size needs is what the plan says for limits of this size.
+    fn note_high_water(&mut self) {
+        let limits = Limits {
+            source_tokens: self.source_len as u16,
+            target_tokens: self.position.max(1) as u16,
+            text_bytes: self.limits.text_bytes,
+        };
+        if let Ok(plan) = ArenaPlan::new(self.blob.spec(), self.blob.engine(), limits) {
+            self.high_water = self.high_water.max(plan.total());
+        }
+    }
+}
