@@ -18,7 +18,7 @@ pub struct Args {
     /// The checkpoint directory it was packed from: the float model.
     #[arg(long, value_name = "DIR")]
     checkpoint: PathBuf,
-    /// SOURCE<TAB>TARGET lines; a source on several lines has several references.
+    /// Lines of source, tab, target; a source on several lines has several references.
     #[arg(long, value_name = "TSV")]
     pairs: PathBuf,
     /// Distinct sources at most, from the first.
