@@ -1,7 +1,7 @@
 //! `model-gen`: imports trained checkpoints, quantizes, checks and packs them for latimer.
 
 use clap::{Parser, Subcommand};
-use model_gen::cli::{eval, inspect, pack, translate};
+use model_gen::cli::{complain, eval, inspect, pack, translate};
 use std::process::ExitCode;
 
 /// Imports trained checkpoints, quantizes, checks and packs them for latimer.
@@ -34,7 +34,7 @@ fn main() -> ExitCode {
     match result {
         Ok(code) => code,
         Err(error) => {
-            eprintln!("error: {error:#}");
+            complain(&format!("{error:#}"));
             ExitCode::FAILURE
         }
     }

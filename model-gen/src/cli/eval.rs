@@ -1,11 +1,11 @@
 //! `model-gen eval`.
 
-use super::{LimitArgs, parse_blob, read_blob, write_whole};
+use super::{LimitArgs, complain, parse_blob, print, read_blob, write_whole};
 use crate::evaluate::{Table, evaluate};
 use crate::score::pairs::{MAX_REFERENCES, read_pairs};
 use anyhow::{Context, Result};
 use indicatif::{ProgressBar, ProgressStyle};
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -59,15 +59,15 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         json.push(b'\n');
         write_whole(path, &json)?;
     }
-    write!(std::io::stdout().lock(), "{}", Table(&evaluation)).context("the figures cannot be printed")?;
+    print(&Table(&evaluation).to_string())?;
     match args.max_chrf_drop {
         Some(most) if evaluation.chrf_drop() > most => {
-            eprintln!(
-                "error: chrF drops by {:.3}, from {:.2} to {:.2}: more than the {most} that --max-chrf-drop allows",
+            complain(&format!(
+                "chrF drops by {:.3}, from {:.2} to {:.2}: more than the {most} that --max-chrf-drop allows",
                 evaluation.chrf_drop(),
                 evaluation.float.chrf,
                 evaluation.quantized.chrf
-            );
+            ));
             Ok(ExitCode::FAILURE)
         }
         _ => Ok(ExitCode::SUCCESS),

@@ -1,6 +1,6 @@
 //! `model-gen inspect`.
 
-use super::{LimitArgs, parse_blob, read_blob};
+use super::{LimitArgs, parse_blob, print, read_blob};
 use anyhow::{Context, Result};
 use latimer::blob::layout::{Role, SectionKind};
 use latimer::{ArenaPlan, Model};
@@ -40,11 +40,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         "stack_bound_bytes": crate::cost::STACK_BOUND,
         "tensors": model.blob().tensors().map(|t| tensor(&t)).collect::<Vec<_>>(),
     });
-    if args.json {
-        println!("{value}")
-    } else {
-        print_text(&value)
-    }
+    print(&if args.json { format!("{value}\n") } else { text_of(&value) })?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -171,38 +167,33 @@ fn tensor(tensor: &latimer::blob::Tensor<'_>) -> Value {
 }
 
 /// The same values as lines: objects as indented keys, arrays of objects as tables.
-fn print_text(value: &Value) {
-    let Some(parts) = value.as_object() else { return };
-    for (name, part) in parts {
-        match part {
-            Value::Object(fields) => {
-                println!("{name}");
-                fields.iter().for_each(|(key, field)| print_field(key, field));
-            }
-            Value::Array(rows) => print_table(name, rows),
-            other => println!("{name}\n  {other}"),
-        }
-    }
+fn text_of(value: &Value) -> String {
+    let part = |(name, part): (&String, &Value)| match part {
+        Value::Object(fields) => format!("{name}\n{}", fields.iter().map(field_of).collect::<String>()),
+        Value::Array(rows) => table_of(name, rows),
+        other => format!("{name}\n  {other}\n"),
+    };
+    value.as_object().into_iter().flatten().map(part).collect()
 }
 
-fn print_field(key: &str, field: &Value) {
+fn field_of((key, field): (&String, &Value)) -> String {
     match field {
-        Value::Array(rows) => print_table(&format!("  {key}"), rows),
+        Value::Array(rows) => table_of(&format!("  {key}"), rows),
         Value::Object(fields) => {
-            println!("  {key}");
-            fields.iter().for_each(|(key, field)| println!("    {key:<28} {}", plain(field)));
+            let fields = fields.iter().map(|(key, field)| format!("    {key:<28} {}\n", plain(field)));
+            format!("  {key}\n{}", fields.collect::<String>())
         }
-        other => println!("  {key:<30} {}", plain(other)),
+        other => format!("  {key:<30} {}\n", plain(other)),
     }
 }
 
-fn print_table(name: &str, rows: &[Value]) {
-    println!("{name}");
-    let Some(header) = rows.first().and_then(Value::as_object) else { return };
-    println!("  {}", header.keys().map(|key| format!("{key:>12}")).collect::<String>());
-    for row in rows.iter().filter_map(Value::as_object) {
-        println!("  {}", row.values().map(|field| format!("{:>12}", plain(field))).collect::<String>());
-    }
+fn table_of(name: &str, rows: &[Value]) -> String {
+    let line =
+        |cells: Vec<String>| format!("  {}\n", cells.iter().map(|cell| format!("{cell:>12}")).collect::<String>());
+    let rows: Vec<_> = rows.iter().filter_map(Value::as_object).collect();
+    let header = rows.first().map(|first| line(first.keys().cloned().collect())).unwrap_or_default();
+    let lines = rows.iter().map(|row| line(row.values().map(plain).collect()));
+    format!("{name}\n{header}{}", lines.collect::<String>())
 }
 
 fn plain(value: &Value) -> String {

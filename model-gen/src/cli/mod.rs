@@ -2,13 +2,15 @@
 
 pub mod eval;
 pub mod inspect;
+mod output;
 pub mod pack;
 pub mod translate;
+
+pub use output::{complain, print, write_whole};
 
 use crate::aligned::AlignedBytes;
 use anyhow::{Context, Result};
 use latimer::{EngineKind, Limits, Model};
-use std::io::Write;
 use std::path::Path;
 
 /// The engines by the names of the command line.
@@ -64,23 +66,4 @@ pub fn read_blob(path: &Path) -> Result<AlignedBytes> {
 /// Parses a blob, naming the file where it is none.
 pub fn parse_blob<'b>(path: &Path, bytes: &'b [u8]) -> Result<Model<'b>> {
     Model::from_bytes(bytes).with_context(|| format!("{}: not a model this build can run", path.display()))
-}
-
-/// Writes a file whole or not at all: a temporary one beside it takes its name at the end.
-pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let write = || -> std::io::Result<()> {
-        let mut file = tempfile::NamedTempFile::new_in(parent)?;
-        file.write_all(bytes)?;
-        file.as_file().sync_all()?;
-        #[cfg(unix)]
-        {
-            // A temporary file is private; the result is as readable as any file the user makes.
-            use std::os::unix::fs::PermissionsExt;
-            file.as_file().set_permissions(std::fs::Permissions::from_mode(0o644))?;
-        }
-        file.persist(path)?;
-        Ok(())
-    };
-    write().with_context(|| format!("{}: cannot be written; does its folder exist?", path.display()))
 }

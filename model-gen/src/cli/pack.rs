@@ -1,6 +1,6 @@
 //! `model-gen pack`.
 
-use super::{EngineArg, write_whole};
+use super::{EngineArg, print, write_whole};
 use crate::pack::{InputBits, Options, Packed, pack};
 use anyhow::{Context, Result, ensure};
 use serde_json::json;
@@ -56,23 +56,37 @@ fn options(args: &Args) -> Result<Options> {
 
 /// Packs and writes the blob.
 pub fn run(args: &Args) -> Result<ExitCode> {
+    spare_the_checkpoint(args)?;
     let packed = pack(&args.checkpoint, &options(args)?)
         .with_context(|| format!("cannot pack {}", args.checkpoint.display()))?;
     write_whole(&args.out, &packed.bytes)?;
-    report(args, &packed);
+    print(&report(args, &packed))?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn report(args: &Args, packed: &Packed) {
+fn report(args: &Args, packed: &Packed) -> String {
     if args.json {
         let sections: serde_json::Map<_, _> =
             packed.sections.iter().map(|(kind, len)| (format!("{kind:?}"), json!(len))).collect();
         let engine = latimer::EngineKind::from(args.engine).name();
-        println!("{}", json!({ "out": args.out, "engine": engine, "bytes": packed.bytes.len(), "sections": sections }));
-        return;
+        let summary = json!({ "out": args.out, "engine": engine, "bytes": packed.bytes.len(), "sections": sections });
+        return format!("{summary}\n");
     }
-    println!("{}: {} bytes", args.out.display(), packed.bytes.len());
-    for (kind, len) in &packed.sections {
-        println!("  {:<12} {len:>9}", format!("{kind:?}"));
-    }
+    let sections = packed.sections.iter().map(|(kind, len)| format!("  {:<12} {len:>9}\n", format!("{kind:?}")));
+    format!("{}: {} bytes\n{}", args.out.display(), packed.bytes.len(), sections.collect::<String>())
+}
+
+/// Refuses an output that is one of the checkpoint's own files.
+fn spare_the_checkpoint(args: &Args) -> Result<()> {
+    let same = |file: &std::fs::DirEntry| {
+        let (file, out) = (file.path().canonicalize(), args.out.canonicalize());
+        file.is_ok_and(|file| out.is_ok_and(|out| file == out))
+    };
+    let mut files = std::fs::read_dir(&args.checkpoint).into_iter().flatten().flatten();
+    ensure!(
+        args.out.extension().is_some_and(|kind| kind == "blob") || !files.any(|file| same(&file)),
+        "{}: is a file of the checkpoint; give another name to --out",
+        args.out.display()
+    );
+    Ok(())
 }

@@ -1,6 +1,6 @@
 //! `model-gen translate`.
 
-use super::{LimitArgs, parse_blob, read_blob};
+use super::{LimitArgs, complain, parse_blob, read_blob};
 use crate::run::{Translation, translate_all};
 use anyhow::{Context, Result};
 use indicatif::ProgressBar;
@@ -66,7 +66,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     }
     progress.finish_and_clear();
     if job.failed > 0 {
-        eprintln!("error: {} of {} phrases could not be translated", job.failed, job.line);
+        complain(&format!("{} of {} phrases could not be translated", job.failed, job.line));
         return Ok(ExitCode::FAILURE);
     }
     Ok(ExitCode::SUCCESS)
@@ -143,7 +143,7 @@ impl Job<'_> {
             Ok(t) => Ok(t.target),
             Err(error) => {
                 self.failed += 1;
-                eprintln!("error: phrase {}: {error}", self.line);
+                complain(&format!("phrase {}: {error}", self.line));
                 if !self.args.json {
                     return Ok(String::new());
                 }

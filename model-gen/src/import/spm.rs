@@ -109,6 +109,14 @@ impl SpmModel {
         if model.pieces.is_empty() {
             bail!("{name} has no pieces: it is not a SentencePiece model, or was cut short");
         }
+        // They follow the pieces: a file cut between two records would else lose its options without a word.
+        for (field, there) in
+            [("trainer_spec", model.trainer_spec.is_some()), ("normalizer_spec", model.normalizer_spec.is_some())]
+        {
+            if !there {
+                bail!("{name} has no {field}: it was cut short; copy the whole checkpoint directory");
+            }
+        }
         Ok(model)
     }
 
@@ -141,6 +149,9 @@ impl NormalizerSpec {
         let (units, odd) = trie.as_chunks::<4>();
         if !odd.is_empty() || units.is_empty() {
             bail!("{field} has a trie of {size} bytes, not a multiple of 4 above 0");
+        }
+        if strings.last() != Some(&0) || std::str::from_utf8(strings).is_err() {
+            bail!("{field} has replacement strings that are not UTF-8 or have no end: the file is damaged");
         }
         Ok((units.to_vec(), strings.to_vec()))
     }

@@ -3,7 +3,7 @@
 use prost::Message;
 
 use super::{SplitMix64, charsmap};
-use crate::import::spm::{NormalizerSpec, PieceType, SpmModel, SpmPiece};
+use crate::import::spm::{NormalizerSpec, PieceType, SpmModel, SpmPiece, TrainerSpec};
 
 /// The file's bytes. Pieces stand in another order than their ids, as they do in trained models, so that an id taken
 /// from the place in this file shows as wrong.
@@ -26,8 +26,10 @@ pub(super) fn model(vocabulary: &[String], rich: bool, random: &mut SplitMix64) 
         Some(special) if special == text => piece(text, 0.0, PieceType::UserDefined),
         _ => piece(text, score, PieceType::Normal),
     }));
-    let map = NormalizerSpec { precompiled_charsmap: Some(charsmap::precompiled()), ..NormalizerSpec::default() };
-    SpmModel { pieces, normalizer_spec: rich.then_some(map), ..SpmModel::default() }.encode_to_vec()
+    let normalizer =
+        NormalizerSpec { precompiled_charsmap: rich.then(charsmap::precompiled), ..NormalizerSpec::default() };
+    let (trainer_spec, normalizer_spec) = (Some(TrainerSpec::default()), Some(normalizer));
+    SpmModel { pieces, trainer_spec, normalizer_spec, ..SpmModel::default() }.encode_to_vec()
 }
 
 fn piece(text: &str, score: f32, kind: PieceType) -> SpmPiece {
