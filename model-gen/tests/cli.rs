@@ -5,7 +5,9 @@ mod common;
 use common::{random_checkpoint, shared};
 use latimer::{Limits, Model};
 use model_gen::aligned::AlignedBytes;
+use model_gen::import::spm::SpmModel;
 use model_gen::testing::RandomSpec;
+use prost::Message;
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
@@ -265,6 +267,54 @@ fn translate_json_has_the_fields_in_order() {
         }
         assert!(value["logits_crc"].is_u64() && value["truncated"].is_boolean() && value["target"].is_string());
     }
+}
+
+#[test]
+fn a_reader_that_has_gone_is_no_panic() {
+    let lab = Lab::packed();
+    let blob = lab.blob();
+    for args in [vec!["inspect", "--blob", str(&blob)], vec!["inspect", "--json", "--blob", str(&blob)]] {
+        let mut child = command(&args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        drop(child.stdout.take());
+        let output = child.wait_with_output().unwrap();
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success() && message.is_empty(), "{args:?}: {message}");
+    }
+}
+
+#[test]
+fn pack_refuses_a_sentencepiece_model_cut_between_records() {
+    let lab = Lab::new();
+    let whole = SpmModel::parse("source.spm", &std::fs::read(lab.file("source.spm")).unwrap()).unwrap();
+    let cuts = [
+        (SpmModel { trainer_spec: None, normalizer_spec: None, ..whole.clone() }, "trainer_spec"),
+        (SpmModel { normalizer_spec: None, ..whole.clone() }, "normalizer_spec"),
+    ];
+    for (cut, field) in cuts {
+        for name in ["source.spm", "target.spm"] {
+            let file = lab.file(name);
+            let before = std::fs::read(&file).unwrap();
+            std::fs::write(&file, cut.encode_to_vec()).unwrap();
+            let output = lab.pack(&[]);
+            let message = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert_eq!(output.status.code(), Some(1), "{message}");
+            assert!(message.contains(&format!("{name} has no {field}")), "{message}");
+            assert!(!lab.blob().exists());
+            std::fs::write(&file, before).unwrap();
+        }
+    }
+}
+
+#[test]
+fn pack_spares_the_checkpoint() {
+    let lab = Lab::new();
+    let weights = lab.file("model.safetensors");
+    let before = std::fs::read(&weights).unwrap();
+    let output =
+        command(&["pack", "--checkpoint", str(lab.checkpoint.path()), "--out", str(&weights)]).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("is a file of the checkpoint"));
+    assert_eq!(std::fs::read(&weights).unwrap(), before);
 }
 
 #[test]

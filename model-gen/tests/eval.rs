@@ -281,5 +281,5 @@ fn faults_are_sentences() {
     }
     let output = lab.eval(own, &["--json", lab.file("no/such/folder.json").to_str().unwrap()]);
     assert_eq!(output.status.code(), Some(1));
-    assert!(text(&output.stderr).contains("does its folder exist?"), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("there is no folder"), "{}", text(&output.stderr));
 }

@@ -2,9 +2,10 @@
 
 use std::fs::File;
 use std::io::{self, BufRead, IsTerminal, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
+use model_gen::cli::{parse_blob, read_blob};
 
 use crate::firmware::Firmware;
 use crate::machines::{self, Engine, MACHINES};
@@ -41,6 +42,10 @@ pub fn run(args: &Args) -> Result<()> {
         return Ok(());
     };
     let machine = machines::find(name)?;
+    if let Some(blob) = &args.blob {
+        check_blob(blob, args.engine)?;
+    }
+    eprintln!("building the firmware of {name}");
     let defmt = args.log.is_some();
     let elf = Firmware { defmt, ..Firmware::new(machine, args.blob.as_deref(), args.engine)? }.build()?;
     setup::qemu(machine)?;
@@ -62,6 +67,16 @@ pub fn run(args: &Args) -> Result<()> {
         }
         end(board)
     }
+}
+
+/// Says in words what the firmware's build would say as a compile error.
+fn check_blob(path: &Path, engine: Engine) -> Result<()> {
+    let bytes = read_blob(path)?;
+    let packed_for = parse_blob(path, &bytes)?.blob().engine().name();
+    if packed_for != engine.name() {
+        bail!("{}: packed for the {packed_for} engine; say `--engine {packed_for}`", path.display());
+    }
+    Ok(())
 }
 
 /// Forwards lines of standard input until it ends or asks for `:exit`.
