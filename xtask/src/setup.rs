@@ -62,7 +62,9 @@ fn is_root() -> bool {
 
 fn apt(args: &[&str]) -> Result<()> {
     let mut apt = Command::new("apt-get");
-    shell::run(apt.env("DEBIAN_FRONTEND", "noninteractive").arg("-qq").args(args))
+    // Another installation may be under way: wait for it rather than fail.
+    apt.env("DEBIAN_FRONTEND", "noninteractive").args(["-qq", "-o", "DPkg::Lock::Timeout=300"]);
+    shell::run(apt.args(args))
 }
 
 /// Installs a Debian package of QEMU.
