@@ -54,8 +54,6 @@ pub struct Config {
     pub eos_token_id: u32,
     /// Fills batches; never produced.
     pub pad_token_id: u32,
-    /// Begins a sentence where a model was trained so; unused by Marian.
-    pub bos_token_id: Option<u32>,
     /// What the decoder reads first.
     pub decoder_start_token_id: u32,
     /// Embeddings are multiplied by `sqrt(d_model)` before positions are added.
@@ -94,7 +92,6 @@ impl Config {
             decoder_vocab_size: keys.count("decoder_vocab_size", MAX_VOCAB, Some(vocab_size)),
             eos_token_id: keys.id("eos_token_id", Some(0)),
             pad_token_id: keys.id("pad_token_id", None),
-            bos_token_id: keys.optional_id("bos_token_id"),
             decoder_start_token_id: keys.id("decoder_start_token_id", None),
             scale_embedding: keys.flag("scale_embedding", false),
             max_position_embeddings: keys.count("max_position_embeddings", MAX_VOCAB, Some(1024)),

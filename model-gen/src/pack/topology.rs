@@ -1,6 +1,6 @@
 //! Which tensors a blob has, in the order of its table, and the spec that goes with them.
 
-use crate::import::checkpoint::{LayerNorm, Linear, Matrix};
+use crate::import::checkpoint::{Attention, LayerNorm, Linear, Matrix};
 use crate::import::config::Activation;
 use crate::import::tokenizer::SpecialIds;
 use crate::import::{Checkpoint, Config};
@@ -51,6 +51,25 @@ pub struct SpecParts {
     pub blocks: Vec<Block>,
 }
 
+/// The tensor of a role that blocks of both kinds have.
+fn in_both<'c>(
+    role: Role,
+    attention: &'c Attention,
+    [attention_norm, final_norm]: [&'c LayerNorm; 2],
+    [fc1, fc2]: [&'c Linear; 2],
+) -> Source<'c> {
+    match role {
+        Role::SelfQ => Source::Linear(&attention.q_proj),
+        Role::SelfK => Source::Linear(&attention.k_proj),
+        Role::SelfV => Source::Linear(&attention.v_proj),
+        Role::SelfOut => Source::Linear(&attention.out_proj),
+        Role::SelfNorm => Source::Norm(attention_norm),
+        Role::Fc1 => Source::Linear(fc1),
+        Role::Fc2 => Source::Linear(fc2),
+        _ => Source::Norm(final_norm),
+    }
+}
+
 impl<'c> Tensors<'c> {
     /// The tensors of a checkpoint; those that are tied stand there once.
     pub fn of(checkpoint: &'c Checkpoint) -> Self {
@@ -75,35 +94,21 @@ impl<'c> Tensors<'c> {
         let positions = add(Role::Positions, Source::Positions);
         for (i, layer) in checkpoint.encoder.iter().enumerate() {
             for role in ENCODER_ROLES {
-                let source = match role {
-                    Role::SelfQ => Source::Linear(&layer.self_attn.q_proj),
-                    Role::SelfK => Source::Linear(&layer.self_attn.k_proj),
-                    Role::SelfV => Source::Linear(&layer.self_attn.v_proj),
-                    Role::SelfOut => Source::Linear(&layer.self_attn.out_proj),
-                    Role::SelfNorm => Source::Norm(&layer.self_attn_layer_norm),
-                    Role::Fc1 => Source::Linear(&layer.fc1),
-                    Role::Fc2 => Source::Linear(&layer.fc2),
-                    _ => Source::Norm(&layer.final_layer_norm),
-                };
+                let norms = [&layer.self_attn_layer_norm, &layer.final_layer_norm];
+                let source = in_both(role, &layer.self_attn, norms, [&layer.fc1, &layer.fc2]);
                 items.push(Item { role, block: i as u16, source });
             }
         }
         for (i, layer) in checkpoint.decoder.iter().enumerate() {
             for role in DECODER_ROLES {
+                let norms = [&layer.self_attn_layer_norm, &layer.final_layer_norm];
                 let source = match role {
-                    Role::SelfQ => Source::Linear(&layer.self_attn.q_proj),
-                    Role::SelfK => Source::Linear(&layer.self_attn.k_proj),
-                    Role::SelfV => Source::Linear(&layer.self_attn.v_proj),
-                    Role::SelfOut => Source::Linear(&layer.self_attn.out_proj),
-                    Role::SelfNorm => Source::Norm(&layer.self_attn_layer_norm),
                     Role::CrossQ => Source::Linear(&layer.encoder_attn.q_proj),
                     Role::CrossK => Source::Linear(&layer.encoder_attn.k_proj),
                     Role::CrossV => Source::Linear(&layer.encoder_attn.v_proj),
                     Role::CrossOut => Source::Linear(&layer.encoder_attn.out_proj),
                     Role::CrossNorm => Source::Norm(&layer.encoder_attn_layer_norm),
-                    Role::Fc1 => Source::Linear(&layer.fc1),
-                    Role::Fc2 => Source::Linear(&layer.fc2),
-                    _ => Source::Norm(&layer.final_layer_norm),
+                    _ => in_both(role, &layer.self_attn, norms, [&layer.fc1, &layer.fc2]),
                 };
                 items.push(Item { role, block: (checkpoint.encoder.len() + i) as u16, source });
             }

@@ -48,12 +48,6 @@ impl<'a> Keys<'a> {
         self.number(key, 0, super::MAX_VOCAB, default.map(|id| id as usize)) as u32
     }
 
-    /// A token id that may be absent.
-    pub(super) fn optional_id(&mut self, key: &str) -> Option<u32> {
-        self.get(key)?;
-        Some(self.id(key, None))
-    }
-
     fn number(&mut self, key: &str, min: usize, max: usize, default: Option<usize>) -> usize {
         let wanted = format!("a whole number from {min} to {max}");
         let Some(value) = self.get(key) else {

@@ -1,4 +1,4 @@
-//! Finds the blob to link and passes the memory map to the linker.
+//! Build script of every board: finds the blob to link and passes the memory map to the linker.
 
 use std::env;
 use std::path::Path;
