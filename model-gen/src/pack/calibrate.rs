@@ -4,11 +4,9 @@ use super::{Options, Progress};
 use crate::evaluate::TargetTokenizer;
 use crate::import::{Checkpoint, CheckpointDir, Vocabularies};
 use crate::quantize::{Calibration, Quantizer, Sentence, equalize};
-use crate::reference::Reference;
 use crate::score::pairs::Phrase;
 use crate::testing::SplitMix64;
 use anyhow::{Context, Result, ensure};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// Longest side of a sentence, in tokens: those beyond are cut, so that a stray page cannot outweigh the phrases.
@@ -70,9 +68,8 @@ pub fn quantizer(
         })
         .collect::<Result<Vec<_>>>()?;
     ensure!(!sentences.is_empty(), "there are no pairs to calibrate with");
-    let reference = Reference::new(Arc::new(checkpoint.clone()));
     let count = AtomicUsize::new(0);
-    let mut calibration = Calibration::collect(&reference, &sentences, || {
+    let mut calibration = Calibration::collect(checkpoint, &sentences, set.seed, || {
         watch(Progress { step: "calibrating", done: count.fetch_add(1, Relaxed) + 1, total: sentences.len() });
     });
     if settings.smoothing {

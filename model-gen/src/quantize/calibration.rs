@@ -1,165 +1,188 @@
-//! What the float model's linears see while it reads the calibration set: moments of every linear's input.
+//! What the float model's linears see, and what their outputs do to the next-token distributions, while it reads the
+//! calibration set.
+//!
+//! The cost of a small error `E` of a weight matrix is, in nats a token, half of `sum of (g^T E x)^2` over tokens, where
+//! `x` is the input and `g` the derivative of the log-likelihood of a token drawn from the model's own distribution: the
+//! Fisher information. Taken apart into moments of `x` and of `g` (Martens and Grosse 2015, "K-FAC") it is
+//! `trace(G E A E^T)`.
 
 use super::Sentence;
-use crate::reference::{Reference, Site, Tap};
-use latimer::blob::layout::Role;
+use super::moments::Moments;
+use crate::import::Checkpoint;
+use crate::reference::Site;
+use crate::testing::SplitMix64;
+use crate::tune::algebra::{Normed, softmax};
+use crate::tune::gradient::{Network, Sink};
+use crate::tune::layout::{Layout, LinearAt, MatrixAt, NormAt};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 
 /// Sentences whose sums are made one after the other: the order of additions, and so every bit of the result, does not
 /// depend on the number of threads.
-const CHUNK: usize = 32;
+const CHUNK: usize = 64;
 
-/// First and second moments of a vector.
+/// Squared derivatives of logits below this are left out of the rows' costs.
+const LEAST: f32 = 1e-5;
+
+/// Moments of a linear's input and of its output's derivatives.
 #[derive(Clone, Debug)]
-pub struct Moments {
-    /// Vectors seen.
-    pub count: f64,
-    /// Sum of the vectors.
-    sum: Vec<f64>,
-    /// Sum of the outer products, row-major, the part right of the diagonal and on it.
-    outer: Vec<f64>,
+pub struct LinearMoments {
+    /// `A`: of the input.
+    pub input: Moments,
+    /// `G`: of the derivatives.
+    pub derivative: Moments,
 }
 
-impl Moments {
-    fn new(len: usize) -> Self {
-        Self { count: 0.0, sum: vec![0.0; len], outer: vec![0.0; len * len] }
-    }
-
-    fn note(&mut self, x: &[f32]) {
-        self.count += 1.0;
-        self.sum.iter_mut().zip(x).for_each(|(sum, &x)| *sum += f64::from(x));
-        for (i, row) in self.outer.chunks_exact_mut(x.len()).enumerate() {
-            let factor = f64::from(x[i]);
-            if factor != 0.0 {
-                row[i..].iter_mut().zip(&x[i..]).for_each(|(sum, &x)| *sum += factor * f64::from(x));
-            }
-        }
-    }
-
-    fn add(&mut self, other: &Self) {
-        self.count += other.count;
-        self.sum.iter_mut().zip(&other.sum).for_each(|(a, b)| *a += b);
-        self.outer.iter_mut().zip(&other.outer).for_each(|(a, b)| *a += b);
-    }
-
-    /// As if each element of every vector had been divided by its factor.
-    pub fn divide(&mut self, factors: &[f64]) {
-        self.sum.iter_mut().zip(factors).for_each(|(sum, f)| *sum /= f);
-        for (row, f) in self.outer.chunks_exact_mut(factors.len()).zip(factors) {
-            row.iter_mut().zip(factors).for_each(|(sum, g)| *sum /= f * g);
-        }
-    }
-
-    /// Elements of the vectors.
-    #[expect(clippy::len_without_is_empty, reason = "a linear without inputs is refused on import")]
-    pub fn len(&self) -> usize {
-        self.sum.len()
-    }
-
-    /// Mean of each element.
-    pub fn mean(&self) -> Vec<f64> {
-        self.sum.iter().map(|sum| sum / self.count.max(1.0)).collect()
-    }
-
-    /// Mean of the products of elements `i` and `j`.
-    pub fn product(&self, i: usize, j: usize) -> f64 {
-        self.outer[i.min(j) * self.len() + i.max(j)] / self.count.max(1.0)
-    }
+/// What the output matrix and the embeddings see.
+#[derive(Clone, Debug, Default)]
+pub struct VocabularyMoments {
+    /// Inputs of the output matrix, one after the other.
+    pub states: Vec<f32>,
+    /// For each row the inputs (by their place above) at which its logit matters, and how much.
+    pub rows: BTreeMap<u32, Vec<(u32, f32)>>,
+    /// How often each id was read, on the source side and on the target side.
+    pub counts: [BTreeMap<u32, f64>; 2],
+    /// Derivatives of the embeddings' rows, likewise.
+    pub derivatives: [Option<Moments>; 2],
 }
 
-/// Moments of every distinct input of a linear, and how often each id was read.
+/// All that was seen.
 #[derive(Clone, Debug, Default)]
 pub struct Calibration {
-    moments: BTreeMap<Site, Moments>,
-    source_counts: BTreeMap<u32, f64>,
-    target_counts: BTreeMap<u32, f64>,
-    source_tokens: f64,
-    target_tokens: f64,
+    linears: BTreeMap<Site, LinearMoments>,
+    /// See there.
+    pub vocabulary: VocabularyMoments,
+    /// Target tokens.
+    pub tokens: usize,
 }
 
-/// Linears that read the same vector share its moments.
-fn shared(site: Site) -> Site {
-    match site.role() {
-        Role::SelfK | Role::SelfV => Site::new(site.block, Role::SelfQ),
-        Role::CrossV => Site::new(site.block, Role::CrossK),
-        _ => site,
+/// A part of a calibration, being made.
+struct Part<'a> {
+    sites: &'a BTreeMap<usize, Site>,
+    output: usize,
+    seen: Calibration,
+}
+
+impl Sink for Part<'_> {
+    fn linear(&mut self, at: LinearAt, x: &[f32], dy: &[f32]) {
+        let MatrixAt { rows, cols, .. } = at.weight;
+        let Some(site) = self.sites.get(&at.bias) else {
+            return self.output(cols, rows, x, dy);
+        };
+        let moments = self
+            .seen
+            .linears
+            .entry(*site)
+            .or_insert_with(|| LinearMoments { input: Moments::new(cols), derivative: Moments::new(rows) });
+        x.chunks_exact(cols).for_each(|x| moments.input.note(x));
+        dy.chunks_exact(rows).for_each(|dy| moments.derivative.note(dy));
+    }
+
+    fn norm(&mut self, _: NormAt, _: &Normed, _: &[f32]) {}
+
+    fn embedding(&mut self, at: MatrixAt, of_source: bool, ids: &[u32], drows: &[f32]) {
+        let side = usize::from(!of_source);
+        let seen = &mut self.seen.vocabulary;
+        ids.iter().for_each(|id| *seen.counts[side].entry(*id).or_default() += 1.0);
+        let moments = seen.derivatives[side].get_or_insert_with(|| Moments::new(at.cols));
+        drows.chunks_exact(at.cols).for_each(|drow| moments.note(drow));
     }
 }
 
-impl Tap for Calibration {
-    fn input(&mut self, site: Site, x: &[f32]) {
-        if shared(site) == site {
-            self.moments.entry(site).or_insert_with(|| Moments::new(x.len())).note(x);
+impl Part<'_> {
+    fn output(&mut self, cols: usize, rows: usize, x: &[f32], dy: &[f32]) {
+        debug_assert!(self.output > 0);
+        let seen = &mut self.seen.vocabulary;
+        for (x, dy) in x.chunks_exact(cols).zip(dy.chunks_exact(rows)) {
+            let place = (seen.states.len() / cols) as u32;
+            seen.states.extend_from_slice(x);
+            for (row, dy) in (0..).zip(dy) {
+                if dy * dy > LEAST {
+                    seen.rows.entry(row).or_default().push((place, dy * dy));
+                }
+            }
         }
     }
 }
 
 impl Calibration {
-    /// Runs the model over every sentence, its target teacher-forced; `done` is called after each, from any thread.
-    pub fn collect(reference: &Reference, sentences: &[Sentence], done: impl Fn() + Sync) -> Self {
+    /// Runs the model over every sentence, forwards and backwards; `done` is called after each, from any thread.
+    pub fn collect(checkpoint: &Checkpoint, sentences: &[Sentence], seed: u64, done: impl Fn() + Sync) -> Self {
+        let (layout, p) = Layout::of(checkpoint);
+        let network = Network { config: &checkpoint.config, layout: &layout };
+        let sites: BTreeMap<usize, Site> = layout.linears().into_iter().map(|(site, at)| (at.bias, site)).collect();
+        let rows = layout.output.weight.rows;
         let parts: Vec<Self> = sentences
             .par_chunks(CHUNK)
-            .map(|chunk| {
-                let mut part = Self::default();
-                for sentence in chunk {
-                    part.read(reference, sentence);
+            .enumerate()
+            .map(|(chunk, sentences)| {
+                let mut random = SplitMix64::new(seed ^ (chunk as u64) << 32);
+                let mut part = Part { sites: &sites, output: layout.output.bias, seen: Self::default() };
+                for sentence in sentences {
+                    let mut pass = network.forward(&p, sentence);
+                    let mut derivative = std::mem::take(&mut pass.logits);
+                    derivative.chunks_exact_mut(rows).for_each(|logits| draw(logits, &mut random));
+                    network.backward(&p, &mut part, &pass, &derivative);
+                    part.seen.tokens += sentence.target.len();
                     done();
                 }
-                part
+                part.seen
             })
             .collect();
         let mut whole = Self::default();
-        parts.iter().for_each(|part| whole.add(part));
+        parts.into_iter().for_each(|part| whole.add(part, layout.output.weight.cols));
         whole
     }
 
-    fn read(&mut self, reference: &Reference, sentence: &Sentence) {
-        let states = reference.encode_tapped(&sentence.source, self);
-        let mut decoder = reference.decoder_tapped(states.last().expect("the embedding is always there"), self);
-        let mut previous = reference.checkpoint().config.decoder_start_token_id;
-        for &id in &sentence.target {
-            decoder.step_tapped(previous, self);
-            *self.target_counts.entry(previous).or_default() += 1.0;
-            self.target_tokens += 1.0;
-            previous = id;
+    fn add(&mut self, other: Self, cols: usize) {
+        for (site, moments) in other.linears {
+            match self.linears.get_mut(&site) {
+                Some(sum) => {
+                    sum.input.add(&moments.input);
+                    sum.derivative.add(&moments.derivative);
+                }
+                None => drop(self.linears.insert(site, moments)),
+            }
         }
-        for &id in &sentence.source {
-            *self.source_counts.entry(id).or_default() += 1.0;
-            self.source_tokens += 1.0;
+        let (sum, more) = (&mut self.vocabulary, other.vocabulary);
+        let first = (sum.states.len() / cols) as u32;
+        sum.states.extend_from_slice(&more.states);
+        for (row, places) in more.rows {
+            sum.rows.entry(row).or_default().extend(places.into_iter().map(|(place, weight)| (first + place, weight)));
         }
+        for (sums, counts) in sum.counts.iter_mut().zip(more.counts) {
+            counts.into_iter().for_each(|(id, count)| *sums.entry(id).or_default() += count);
+        }
+        for (sum, moments) in sum.derivatives.iter_mut().zip(more.derivatives) {
+            match (sum.as_mut(), moments) {
+                (Some(sum), Some(moments)) => sum.add(&moments),
+                (None, moments) => *sum = moments,
+                _ => {}
+            }
+        }
+        self.tokens += other.tokens;
     }
 
-    fn add(&mut self, other: &Self) {
-        for (site, moments) in &other.moments {
-            self.moments.entry(*site).or_insert_with(|| Moments::new(moments.len())).add(moments);
-        }
-        for (sums, others) in
-            [(&mut self.source_counts, &other.source_counts), (&mut self.target_counts, &other.target_counts)]
-        {
-            others.iter().for_each(|(id, count)| *sums.entry(*id).or_default() += count);
-        }
-        self.source_tokens += other.source_tokens;
-        self.target_tokens += other.target_tokens;
-    }
-
-    /// Moments of the input of the linear at `site`.
-    pub fn moments(&self, site: Site) -> Option<&Moments> {
-        self.moments.get(&shared(site))
+    /// Moments of the linear at `site`.
+    pub fn linear(&self, site: Site) -> Option<&LinearMoments> {
+        self.linears.get(&site)
     }
 
     /// The same, to be changed with the weights.
-    pub fn moments_mut(&mut self, site: Site) -> Option<&mut Moments> {
-        self.moments.get_mut(&shared(site))
+    pub fn linear_mut(&mut self, site: Site) -> Option<&mut LinearMoments> {
+        self.linears.get_mut(&site)
     }
+}
 
-    /// Share of the source tokens that are `id`.
-    pub fn source_share(&self, id: u32) -> f64 {
-        self.source_counts.get(&id).copied().unwrap_or(0.0) / self.source_tokens.max(1.0)
-    }
-
-    /// Share of the target tokens that are `id`.
-    pub fn target_share(&self, id: u32) -> f64 {
-        self.target_counts.get(&id).copied().unwrap_or(0.0) / self.target_tokens.max(1.0)
+/// Logits become the derivative of the negative log-likelihood of a token drawn from their own distribution.
+fn draw(logits: &mut [f32], random: &mut SplitMix64) {
+    softmax(logits);
+    let mut left = (random.next_u64() >> 40) as f32 / (1u64 << 24) as f32;
+    let drawn = logits.iter().position(|p| {
+        left -= p;
+        left < 0.0
+    });
+    if let Some(p) = drawn.and_then(|drawn| logits.get_mut(drawn)) {
+        *p -= 1.0;
     }
 }

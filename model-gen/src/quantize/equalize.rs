@@ -3,7 +3,8 @@
 //! Only where it costs the device nothing: values and the output projection, queries and keys, and the two feed-forward
 //! linears around a ReLU, through which positive factors pass.
 
-use super::calibration::{Calibration, Moments};
+use super::calibration::Calibration;
+use super::moments::Moments;
 use crate::import::Checkpoint;
 use crate::import::checkpoint::{Attention, Linear};
 use crate::import::config::Activation;
@@ -20,34 +21,51 @@ pub fn equalize(checkpoint: &mut Checkpoint, calibration: &mut Calibration) {
     let encoders = checkpoint.encoder.len();
     let relu = checkpoint.config.activation_function == Activation::Relu;
     for (block, layer) in (0..).zip(&mut checkpoint.encoder) {
-        attention(&mut layer.self_attn, block, [Role::SelfQ, Role::SelfK, Role::SelfOut], calibration);
+        attention(&mut layer.self_attn, block, [Role::SelfQ, Role::SelfK, Role::SelfV, Role::SelfOut], calibration);
         if relu {
-            smooth(&mut layer.fc1, &mut layer.fc2, Site::new(block, Role::Fc2), calibration);
+            smooth(&mut layer.fc1, &mut layer.fc2, block, [Role::Fc1, Role::Fc2], calibration);
         }
     }
     for (block, layer) in (encoders as u16..).zip(&mut checkpoint.decoder) {
-        attention(&mut layer.self_attn, block, [Role::SelfQ, Role::SelfK, Role::SelfOut], calibration);
-        attention(&mut layer.encoder_attn, block, [Role::CrossQ, Role::CrossK, Role::CrossOut], calibration);
+        attention(&mut layer.self_attn, block, [Role::SelfQ, Role::SelfK, Role::SelfV, Role::SelfOut], calibration);
+        attention(
+            &mut layer.encoder_attn,
+            block,
+            [Role::CrossQ, Role::CrossK, Role::CrossV, Role::CrossOut],
+            calibration,
+        );
         if relu {
-            smooth(&mut layer.fc1, &mut layer.fc2, Site::new(block, Role::Fc2), calibration);
+            smooth(&mut layer.fc1, &mut layer.fc2, block, [Role::Fc1, Role::Fc2], calibration);
         }
     }
 }
 
-fn attention(attention: &mut Attention, block: u16, [_, key, out]: [Role; 3], calibration: &mut Calibration) {
-    smooth(&mut attention.v_proj, &mut attention.out_proj, Site::new(block, out), calibration);
+fn attention(
+    attention: &mut Attention,
+    block: u16,
+    [query, key, value, out]: [Role; 4],
+    calibration: &mut Calibration,
+) {
+    smooth(&mut attention.v_proj, &mut attention.out_proj, block, [value, out], calibration);
     // Keys are cached in 8 bits with one scale a head: all channels of a head are given the same size.
-    if let Some(moments) = calibration.moments(Site::new(block, key)) {
-        let sizes = output_sizes(&attention.k_proj, moments);
-        let factors = normalized(&sizes);
-        scale_rows(&mut attention.k_proj, factors.iter().map(|f| 1.0 / f));
-        scale_rows(&mut attention.q_proj, factors.iter().copied());
+    if let Some(moments) = calibration.linear(Site::new(block, key)) {
+        let factors = normalized(&output_sizes(&attention.k_proj, &moments.input));
+        let inverse: Vec<f64> = factors.iter().map(|f| 1.0 / f).collect();
+        scale_rows(&mut attention.k_proj, Site::new(block, key), &inverse, calibration);
+        scale_rows(&mut attention.q_proj, Site::new(block, query), &factors, calibration);
     }
 }
 
-/// Scales the channels from `first` to `second`, whose input is known at `site`.
-fn smooth(first: &mut Linear, second: &mut Linear, site: Site, calibration: &mut Calibration) {
-    let Some(moments) = calibration.moments_mut(site) else { return };
+/// Scales the channels from `first` to `second`.
+fn smooth(
+    first: &mut Linear,
+    second: &mut Linear,
+    block: u16,
+    [first_role, second_role]: [Role; 2],
+    calibration: &mut Calibration,
+) {
+    let Some(seen) = calibration.linear_mut(Site::new(block, second_role)) else { return };
+    let moments = &mut seen.input;
     let sizes: Vec<f64> = (0..moments.len())
         .map(|j| {
             let activation = moments.product(j, j).sqrt();
@@ -57,18 +75,23 @@ fn smooth(first: &mut Linear, second: &mut Linear, site: Site, calibration: &mut
         })
         .collect();
     let factors = normalized(&sizes);
-    scale_rows(first, factors.iter().map(|f| 1.0 / f));
     for row in second.weight.data.chunks_exact_mut(factors.len()) {
         row.iter_mut().zip(&factors).for_each(|(w, f)| *w = (f64::from(*w) * f) as f32);
     }
     moments.divide(&factors);
+    let inverse: Vec<f64> = factors.iter().map(|f| 1.0 / f).collect();
+    scale_rows(first, Site::new(block, first_role), &inverse, calibration);
 }
 
-fn scale_rows(linear: &mut Linear, factors: impl Iterator<Item = f64>) {
+/// Multiplies a linear's outputs; the derivatives by them shrink as they grow.
+fn scale_rows(linear: &mut Linear, site: Site, factors: &[f64], calibration: &mut Calibration) {
     let cols = linear.weight.cols;
     let rows = linear.weight.data.chunks_exact_mut(cols).zip(&mut linear.bias);
     for ((row, bias), factor) in rows.zip(factors) {
         row.iter_mut().chain([bias]).for_each(|w| *w = (f64::from(*w) * factor) as f32);
+    }
+    if let Some(seen) = calibration.linear_mut(site) {
+        seen.derivative.divide(factors);
     }
 }
 

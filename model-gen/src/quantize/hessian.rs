@@ -1,6 +1,6 @@
 //! The error that rounding makes in a linear's output, as a quadratic form of the weights' errors.
 
-use super::calibration::Moments;
+use super::moments::Moments;
 use anyhow::{Context, Result};
 use nalgebra::{Cholesky, DMatrix};
 
@@ -35,8 +35,27 @@ impl Hessian {
     }
 
     fn new(n: usize, product: impl Fn(usize, usize) -> f64) -> Result<Self> {
-        let mut h = DMatrix::from_fn(n, n, product);
-        let damping = DAMPING * h.trace() / n as f64 + 1e-12;
+        Self::damped(DMatrix::from_fn(n, n, product), DAMPING)
+    }
+
+    /// The sum of weighted forms and of `weight * x x^T` for each given `x`.
+    pub fn sum<'x>(n: usize, forms: &[(f64, &Self)], outer: impl Iterator<Item = (f64, &'x [f32])>) -> Result<Self> {
+        let mut h = DMatrix::<f64>::zeros(n, n);
+        for (weight, form) in forms {
+            h.as_mut_slice().iter_mut().zip(&form.h).for_each(|(sum, h)| *sum += weight * h);
+        }
+        for (weight, x) in outer {
+            for (column, &factor) in h.as_mut_slice().chunks_exact_mut(n).zip(x) {
+                let factor = weight * f64::from(factor);
+                column.iter_mut().zip(x).for_each(|(sum, &x)| *sum += factor * f64::from(x));
+            }
+        }
+        Self::damped(h, DAMPING)
+    }
+
+    fn damped(mut h: DMatrix<f64>, share: f64) -> Result<Self> {
+        let n = h.nrows();
+        let damping = share * h.trace() / n as f64 + 1e-12;
         (0..n).for_each(|i| h[(i, i)] += damping);
         Self::factored(h)
     }
@@ -50,21 +69,9 @@ impl Hessian {
         Ok(Self { n, h: h.as_slice().to_vec(), factor: lower.as_slice().to_vec() })
     }
 
-    /// This form plus `weight` times the sum of squares.
-    pub fn plus_diagonal(&self, weight: f64) -> Result<Self> {
-        let mut h = DMatrix::from_column_slice(self.n, self.n, &self.h);
-        (0..self.n).for_each(|i| h[(i, i)] += weight);
-        Self::factored(h)
-    }
-
     /// Columns.
     pub fn len(&self) -> usize {
         self.n
-    }
-
-    /// Mean of the diagonal.
-    pub fn mean_diagonal(&self) -> f64 {
-        self.h.iter().step_by(self.n + 1).sum::<f64>() / self.n as f64
     }
 
     /// Row `i`.

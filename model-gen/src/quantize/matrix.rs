@@ -5,7 +5,6 @@ use super::round::{Grid, compensated, descend, nearest};
 use super::scales::RowScales;
 use crate::import::checkpoint::Matrix;
 use rayon::prelude::*;
-use std::borrow::Cow;
 
 /// How weights are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -19,11 +18,14 @@ pub enum Width {
 impl Width {
     /// Lowest and highest code.
     pub fn codes(self) -> (f32, f32) {
-        let grid = match self {
+        (self.grid().low as f32, self.grid().high as f32)
+    }
+
+    fn grid(self) -> Grid {
+        match self {
             Width::Int8 => Grid::INT8,
             Width::Int4(_) => Grid::INT4,
-        };
-        (grid.low as f32, grid.high as f32)
+        }
     }
 
     /// Highest magnitude that the row scale is made for, in code units.
@@ -73,8 +75,20 @@ pub struct QuantizedMatrix {
     pub weights: Matrix,
 }
 
-/// What a row's error costs: one form for all rows, or one for each.
-pub type RowHessian<'a> = dyn Fn(usize) -> Cow<'a, Hessian> + Sync + 'a;
+/// What errors cost.
+pub enum Cost<'a> {
+    /// All weights alike: rounding to nearest is best.
+    Alike,
+    /// Each row by itself, by a form of its own.
+    Rows(&'a [Hessian]),
+    /// `trace(G E A E^T)`: `A` of the columns, `G` of the rows.
+    TwoSided {
+        /// `A`.
+        input: &'a Hessian,
+        /// `G`.
+        output: &'a Hessian,
+    },
+}
 
 /// Fractions of a row's largest weight that are tried as the end of the grid.
 fn clips(width: Width) -> impl Iterator<Item = f64> {
@@ -85,15 +99,8 @@ fn clips(width: Width) -> impl Iterator<Item = f64> {
     (0..=steps).map(move |i| 1.0 - (1.0 - lowest) * f64::from(i) / f64::from(steps))
 }
 
-/// Quantizes `matrix` so that `hessian` of each row's error is small; `steps` is what the runtime's input quantizer
-/// counts to.
-pub fn quantize(
-    matrix: &Matrix,
-    steps: f64,
-    width: Width,
-    rounding: Rounding,
-    hessian: &RowHessian,
-) -> QuantizedMatrix {
+/// Quantizes `matrix` at little cost; `steps` is what the runtime's input quantizer counts to.
+pub fn quantize(matrix: &Matrix, steps: f64, width: Width, cost: &Cost) -> QuantizedMatrix {
     let groups = |cols: usize| match width {
         Width::Int8 => 0,
         Width::Int4(group) => cols.div_ceil(group.into()),
@@ -102,20 +109,48 @@ pub fn quantize(
         .iter_rows()
         .map(|row| {
             let largest = row.iter().fold(0f64, |m, &w| m.max(f64::from(w).abs())) / width.largest_code();
-            if matches!(width, Width::Int8) { largest } else { largest / GROUP_STEPS }
+            // Headroom for rows that make up for others.
+            if matches!(width, Width::Int8) { largest } else { largest * 1.25 / GROUP_STEPS }
         })
         .collect();
     let mut scales = RowScales::of(&ideal, steps);
-    let rows: Vec<Row> = (0..matrix.rows)
-        .into_par_iter()
-        .map(|i| {
-            let row: Vec<f64> = matrix.row(i).iter().map(|&w| w.into()).collect();
-            match width {
-                Width::Int8 => int8_row(&row, &scales, i, rounding, &hessian(i)),
-                Width::Int4(group) => int4_row(&row, &scales, i, group.into(), rounding, &hessian(i)),
+    let row_of = |i: usize| matrix.row(i).iter().map(|&w| w.into()).collect::<Vec<f64>>();
+    let one = |row: &[f64], i: usize, rounding: Rounding, hessian: &Hessian| match width {
+        Width::Int8 => int8_row(row, &scales, i, rounding, hessian),
+        Width::Int4(group) => int4_row(row, &scales, i, group.into(), rounding, hessian),
+    };
+    let rows: Vec<Row> = match cost {
+        Cost::Alike => {
+            let identity = Hessian::identity(matrix.cols);
+            (0..matrix.rows).into_par_iter().map(|i| one(&row_of(i), i, Rounding::Nearest, &identity)).collect()
+        }
+        Cost::Rows(hessians) => {
+            let calibrated = |i: usize| one(&row_of(i), i, Rounding::Calibrated, &hessians[i]);
+            (0..matrix.rows).into_par_iter().map(calibrated).collect()
+        }
+        Cost::TwoSided { input, output } => {
+            let mut left: Vec<Vec<f64>> = (0..matrix.rows).map(row_of).collect();
+            let mut rows: Vec<Row> = Vec::with_capacity(matrix.rows);
+            for i in 0..matrix.rows {
+                let row = one(&left[i], i, Rounding::Calibrated, input);
+                // What this row does wrong the rows after it make up for, as columns do within a row.
+                let factor = output.factor(i);
+                let unit = scales.unit_of(row.mantissa);
+                let error: Vec<f64> = left[i]
+                    .iter()
+                    .enumerate()
+                    .map(|(c, w)| (w - row.codes[c] * row.scale(c) * unit) / factor[0])
+                    .collect();
+                for (left, f) in left[i..].iter_mut().zip(factor) {
+                    left.iter_mut().zip(&error).for_each(|(w, e)| *w -= e * f);
+                }
+                rows.push(row);
             }
-        })
-        .collect();
+            let wanted: Vec<f64> = matrix.data.iter().map(|&w| w.into()).collect();
+            settle(&wanted, &scales, &mut rows, width, input, output);
+            rows
+        }
+    };
     let mut quantized = QuantizedMatrix {
         codes: Vec::with_capacity(matrix.data.len()),
         group_scales: Vec::with_capacity(matrix.rows * groups(matrix.cols)),
@@ -128,11 +163,8 @@ pub fn quantize(
         let unit = scales.unit(i);
         quantized.codes.extend(row.codes.iter().map(|&code| code as i8));
         quantized.group_scales.extend(&row.groups);
-        let scale = |col: usize| match width {
-            Width::Int8 => 1.0,
-            Width::Int4(group) => f64::from(row.groups[col / usize::from(group)]),
-        };
-        let weights: Vec<f32> = (0..).zip(&row.codes).map(|(col, code)| (code * scale(col) * unit) as f32).collect();
+        let weights: Vec<f32> =
+            (0..).zip(&row.codes).map(|(col, code)| (code * row.scale(col) * unit) as f32).collect();
         quantized.weights.push_row(&weights);
     }
     quantized.scales = scales;
@@ -147,7 +179,67 @@ struct Row {
     mantissa: u16,
     codes: Vec<f64>,
     groups: Vec<u8>,
+    /// Columns of a group.
+    group: usize,
 }
+
+impl Row {
+    fn scale(&self, col: usize) -> f64 {
+        self.groups.get(col / self.group).map_or(1.0, |scale| f64::from(*scale))
+    }
+}
+
+/// Single steps of single codes of a whole matrix, as long as one lowers the cost.
+fn settle(wanted: &[f64], scales: &RowScales, rows: &mut [Row], width: Width, input: &Hessian, output: &Hessian) {
+    let cols = input.len();
+    let grid = width.grid();
+    let error: Vec<f64> = rows
+        .iter()
+        .zip(wanted.chunks_exact(cols))
+        .flat_map(|(row, w)| {
+            let unit = scales.unit_of(row.mantissa);
+            w.iter().enumerate().map(move |(c, w)| row.codes[c] * row.scale(c) * unit - w)
+        })
+        .collect();
+    // G E A, kept up to date.
+    let by_input: Vec<f64> = error
+        .par_chunks_exact(cols)
+        .flat_map_iter(|e| (0..cols).map(move |c| input.row(c).iter().zip(e).map(|(h, e)| h * e).sum::<f64>()))
+        .collect();
+    let mut gradient = vec![0.0; error.len()];
+    gradient.par_chunks_exact_mut(cols).enumerate().for_each(|(r, gradient)| {
+        for (g, part) in output.row(r).iter().zip(by_input.chunks_exact(cols)) {
+            gradient.iter_mut().zip(part).for_each(|(sum, x)| *sum += g * x);
+        }
+    });
+    for _ in 0..SWEEPS {
+        let mut moved = false;
+        for (r, row) in rows.iter_mut().enumerate() {
+            let unit = scales.unit_of(row.mantissa);
+            for c in 0..cols {
+                let (step, curvature) = (unit * row.scale(c), output.row(r)[r] * input.row(c)[c]);
+                let slope = gradient[r * cols + c];
+                let code = grid.nearest(row.codes[c] - slope / (curvature * step));
+                let change = (code - row.codes[c]) * step;
+                if change == 0.0 || change * (2.0 * slope + change * curvature) >= -1e-9 * curvature * step * step {
+                    continue;
+                }
+                row.codes[c] = code;
+                moved = true;
+                for (gradient, g) in gradient.chunks_exact_mut(cols).zip(output.row(r)) {
+                    let factor = change * g;
+                    gradient.iter_mut().zip(input.row(c)).for_each(|(sum, h)| *sum += factor * h);
+                }
+            }
+        }
+        if !moved {
+            break;
+        }
+    }
+}
+
+/// Sweeps over a matrix at most.
+const SWEEPS: usize = 8;
 
 fn int8_row(row: &[f64], scales: &RowScales, i: usize, rounding: Rounding, hessian: &Hessian) -> Row {
     let full = scales.mantissas[i];
@@ -165,7 +257,7 @@ fn int8_row(row: &[f64], scales: &RowScales, i: usize, rounding: Rounding, hessi
             }
         };
         if best.as_ref().is_none_or(|(least, _)| error < *least) {
-            best = Some((error, Row { mantissa, codes, groups: Vec::new() }));
+            best = Some((error, Row { mantissa, codes, groups: Vec::new(), group: 1 }));
         }
     }
     best.expect("at least one clip is tried").1
@@ -208,7 +300,7 @@ fn int4_row(row: &[f64], scales: &RowScales, i: usize, group: usize, rounding: R
     if rounding == Rounding::Calibrated {
         descend(row, &units, hessian, Grid::INT4, &mut codes);
     }
-    Row { mantissa, codes, groups }
+    Row { mantissa, codes, groups, group }
 }
 
 /// The scale, in steps of `unit`, with which rounding `part` to nearest makes the least weighted error.

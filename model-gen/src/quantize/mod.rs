@@ -6,9 +6,11 @@
 //! ```
 
 mod calibration;
+mod costs;
 mod equalize;
 mod hessian;
 mod matrix;
+mod moments;
 mod round;
 mod scales;
 mod settings;
@@ -17,7 +19,8 @@ use crate::import::checkpoint::{Linear, Matrix};
 use crate::reference::Site;
 use anyhow::Result;
 use hessian::Hessian;
-use std::borrow::Cow;
+use matrix::Cost;
+use rayon::prelude::*;
 
 pub use calibration::Calibration;
 pub use equalize::equalize;
@@ -44,9 +47,9 @@ pub struct Usage {
     pub output: bool,
 }
 
-/// What a row's error costs as an embedding, in ratio to what it costs in the logits, where an id is as frequent as the
-/// average one.
-const EMBEDDING_COST: f64 = 0.3;
+/// Weight of the mean cost in each row of the output matrix, in ratio to the row's own: where few tokens tell what a row
+/// costs, all of them do.
+const SHARED_COST: f64 = 0.05;
 
 /// Quantizes the matrices of one model.
 #[derive(Clone, Debug, Default)]
@@ -84,7 +87,6 @@ impl Quantizer {
         &self.settings
     }
 
-    /// How tensor `index` is rounded and what errors cost there.
     fn calibrated(&self) -> Option<&Calibration> {
         self.calibration.as_ref().filter(|_| self.settings.rounding == Rounding::Calibrated)
     }
@@ -92,15 +94,18 @@ impl Quantizer {
     /// A linear and the bias that goes with it. `steps` is what the runtime's input quantizer counts to.
     pub fn linear(&self, index: usize, site: Site, linear: &Linear, steps: f64) -> Result<(QuantizedMatrix, Vec<f32>)> {
         let width = self.settings.width(index);
-        let moments = self.calibration.as_ref().and_then(|calibration| calibration.moments(site));
-        let (rounding, hessian) = match (self.calibrated(), moments) {
-            (Some(_), Some(moments)) => (Rounding::Calibrated, Hessian::of(moments, true)?),
-            _ => (Rounding::Nearest, Hessian::identity(linear.weight.cols)),
+        let quantized = match self.calibrated().and_then(|calibration| calibration.linear(site)) {
+            Some(seen) => {
+                let input = Hessian::of(&seen.input, self.settings.bias_correction)?;
+                let output = Hessian::of(&seen.derivative, false)?;
+                matrix::quantize(&linear.weight, steps, width, &Cost::TwoSided { input: &input, output: &output })
+            }
+            None => matrix::quantize(&linear.weight, steps, width, &Cost::Alike),
         };
-        let quantized = matrix::quantize(&linear.weight, steps, width, rounding, &|_| Cow::Borrowed(&hessian));
         let mut bias = linear.bias.clone();
-        if let Some(moments) = moments.filter(|_| self.settings.bias_correction) {
-            let mean = moments.mean();
+        let seen = self.calibration.as_ref().and_then(|calibration| calibration.linear(site));
+        if let Some(seen) = seen.filter(|_| self.settings.bias_correction) {
+            let mean = seen.input.mean();
             let rows = linear.weight.iter_rows().zip(quantized.weights.iter_rows());
             for (bias, (wanted, found)) in bias.iter_mut().zip(rows) {
                 let error = wanted.iter().zip(found).map(|(a, b)| f64::from(*a) - f64::from(*b));
@@ -113,24 +118,11 @@ impl Quantizer {
     /// An embedding, an output matrix, or both in one.
     pub fn vocabulary(&self, index: usize, usage: Usage, matrix: &Matrix, steps: f64) -> Result<QuantizedMatrix> {
         let width = self.settings.width(index);
-        let identity = Hessian::identity(matrix.cols);
-        let calibration = self.calibrated();
-        let moments = calibration.filter(|_| usage.output).and_then(|c| c.moments(Site::OUTPUT));
-        let (Some(calibration), Some(moments)) = (calibration, moments) else {
-            // Columns of an embedding are alike: rounding to nearest cannot be bettered.
-            return Ok(matrix::quantize(matrix, steps, width, Rounding::Nearest, &|_| Cow::Borrowed(&identity)));
+        let Some(calibration) = self.calibrated() else {
+            return Ok(matrix::quantize(matrix, steps, width, &Cost::Alike));
         };
-        let output = Hessian::of(moments, false)?;
-        let average = EMBEDDING_COST * output.mean_diagonal() * matrix.rows as f64;
-        let hessians: Vec<Cow<'_, Hessian>> = (0..matrix.rows as u32)
-            .map(|id| {
-                let source = if usage.source { calibration.source_share(id) } else { 0.0 };
-                let target = if usage.target { calibration.target_share(id) } else { 0.0 };
-                let weight = average * (source + target);
-                if weight == 0.0 { Ok(Cow::Borrowed(&output)) } else { output.plus_diagonal(weight).map(Cow::Owned) }
-            })
-            .collect::<Result<_>>()?;
-        let hessian = |row: usize| Cow::Borrowed(hessians[row].as_ref());
-        Ok(matrix::quantize(matrix, steps, width, Rounding::Calibrated, &hessian))
+        let costs = costs::Vocabulary::new(&calibration.vocabulary, usage, matrix.cols, SHARED_COST)?;
+        let hessians = (0..matrix.rows as u32).into_par_iter().map(|row| costs.row(row)).collect::<Result<Vec<_>>>()?;
+        Ok(matrix::quantize(matrix, steps, width, &Cost::Rows(&hessians)))
     }
 }

@@ -20,7 +20,8 @@ impl Grid {
     /// 4-bit weights.
     pub const INT4: Self = Self { low: -8.0, high: 7.0 };
 
-    fn nearest(self, x: f64) -> f64 {
+    /// The nearest code.
+    pub fn nearest(self, x: f64) -> f64 {
         x.round().clamp(self.low, self.high)
     }
 }

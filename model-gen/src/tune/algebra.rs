@@ -38,25 +38,35 @@ pub fn linear(p: &[f32], at: LinearAt, x: &[f32]) -> Rows {
     out
 }
 
-/// Derivatives of [`linear`]: adds those of weight and bias to `g`, returns that of `x`.
-pub fn linear_back(p: &[f32], g: &mut [f32], at: LinearAt, x: &[f32], dy: &[f32]) -> Rows {
+/// The derivative of the input of [`linear`] from that of its output.
+pub fn linear_back(p: &[f32], at: LinearAt, dy: &[f32]) -> Rows {
     let MatrixAt { rows, cols, .. } = at.weight;
-    let mut dx = vec![0.0; x.len()];
-    let weight = &p[at.weight.range()];
-    let dw = &mut g[at.weight.range()];
-    for ((o, row), dw) in weight.chunks_exact(cols).enumerate().zip(dw.chunks_exact_mut(cols)) {
-        for (t, (x, dx)) in x.chunks_exact(cols).zip(dx.chunks_exact_mut(cols)).enumerate() {
+    let mut dx = vec![0.0; dy.len() / rows * cols];
+    for (o, row) in p[at.weight.range()].chunks_exact(cols).enumerate() {
+        for (t, dx) in dx.chunks_exact_mut(cols).enumerate() {
+            let dy = dy[t * rows + o];
+            if dy != 0.0 {
+                add_scaled(dx, dy, row);
+            }
+        }
+    }
+    dx
+}
+
+/// Adds the derivatives of the parameters of [`linear`] to `g`.
+pub fn linear_gradient(g: &mut [f32], at: LinearAt, x: &[f32], dy: &[f32]) {
+    let MatrixAt { rows, cols, .. } = at.weight;
+    for (o, dw) in g[at.weight.range()].chunks_exact_mut(cols).enumerate() {
+        for (t, x) in x.chunks_exact(cols).enumerate() {
             let dy = dy[t * rows + o];
             if dy != 0.0 {
                 add_scaled(dw, dy, x);
-                add_scaled(dx, dy, row);
             }
         }
     }
     for dy in dy.chunks_exact(rows) {
         add_scaled(&mut g[at.bias()], 1.0, dy);
     }
-    dx
 }
 
 /// What the derivative of a norm needs.
@@ -85,13 +95,19 @@ pub fn add_norm(p: &[f32], at: NormAt, epsilon: f32, x: &[f32], y: &[f32]) -> (R
     (out, Normed { unit, inverse })
 }
 
-/// Derivatives of [`add_norm`]: adds those of gamma and beta to `g`, returns that of `x`, which is that of `y` too.
-pub fn add_norm_back(p: &[f32], g: &mut [f32], at: NormAt, normed: &Normed, dy: &[f32]) -> Rows {
+/// Adds the derivatives of gamma and beta of [`add_norm`] to `g`.
+pub fn norm_gradient(g: &mut [f32], at: NormAt, normed: &Normed, dy: &[f32]) {
+    for (unit, dy) in normed.unit.chunks_exact(at.len).zip(dy.chunks_exact(at.len)) {
+        g[at.gamma()].iter_mut().zip(unit.iter().zip(dy)).for_each(|(g, (u, dy))| *g += u * dy);
+        add_scaled(&mut g[at.beta()], 1.0, dy);
+    }
+}
+
+/// The derivative of `x` in [`add_norm`], which is that of `y` too.
+pub fn add_norm_back(p: &[f32], at: NormAt, normed: &Normed, dy: &[f32]) -> Rows {
     let n = at.len as f32;
     let mut dx = Vec::with_capacity(dy.len());
     for ((unit, inverse), dy) in normed.unit.chunks_exact(at.len).zip(&normed.inverse).zip(dy.chunks_exact(at.len)) {
-        g[at.gamma()].iter_mut().zip(unit.iter().zip(dy)).for_each(|(g, (u, dy))| *g += u * dy);
-        add_scaled(&mut g[at.beta()], 1.0, dy);
         let du: Vec<f32> = dy.iter().zip(&p[at.gamma()]).map(|(dy, gamma)| dy * gamma).collect();
         let mean = du.iter().sum::<f32>() / n;
         let along = du.iter().zip(unit).map(|(d, u)| d * u).sum::<f32>() / n;

@@ -1,7 +1,9 @@
 //! The model on one sentence, forwards and backwards: how far its next-token distributions are from the float model's,
 //! and which way each parameter leads nearer.
 
-use super::algebra::{Heads, Normed, Rows, add, add_norm, add_norm_back, linear, linear_back, softmax};
+use super::algebra::{
+    Heads, Normed, Rows, add, add_norm, add_norm_back, linear, linear_back, linear_gradient, norm_gradient, softmax,
+};
 use super::layout::{AttentionAt, LayerAt, Layout, LinearAt, MatrixAt, NormAt};
 use crate::import::Config;
 use crate::import::config::Activation;
@@ -15,6 +17,35 @@ const EPSILON: f32 = 1e-5;
 pub struct Network<'a> {
     pub config: &'a Config,
     pub layout: &'a Layout,
+}
+
+/// Receives what the derivatives of the parameters are made of, layer by layer.
+pub trait Sink {
+    /// A linear's inputs and the derivatives of its outputs, one row a token.
+    fn linear(&mut self, at: LinearAt, x: &[f32], dy: &[f32]);
+    /// A norm's values and the derivatives of its outputs.
+    fn norm(&mut self, at: NormAt, normed: &Normed, dy: &[f32]);
+    /// Ids read on the source side, or the target side, and the derivatives of their rows.
+    fn embedding(&mut self, at: MatrixAt, of_source: bool, ids: &[u32], drows: &[f32]);
+}
+
+/// The sum of the derivatives.
+pub struct Gradient(pub Vec<f32>);
+
+impl Sink for Gradient {
+    fn linear(&mut self, at: LinearAt, x: &[f32], dy: &[f32]) {
+        linear_gradient(&mut self.0, at, x, dy);
+    }
+
+    fn norm(&mut self, at: NormAt, normed: &Normed, dy: &[f32]) {
+        norm_gradient(&mut self.0, at, normed, dy);
+    }
+
+    fn embedding(&mut self, at: MatrixAt, _: bool, ids: &[u32], drows: &[f32]) {
+        for (id, drow) in ids.iter().zip(drows.chunks_exact(at.cols)) {
+            add(&mut self.0[at.at + *id as usize * at.cols..][..at.cols], drow);
+        }
+    }
 }
 
 /// What an attention's derivative needs.
@@ -75,20 +106,23 @@ impl Network<'_> {
         Pass { source: sentence.source.clone(), target, encoder, decoder, last: x, logits }
     }
 
-    /// The derivatives' way back from those of the logits; adds those of the parameters to `g`.
-    pub fn backward(&self, p: &[f32], g: &mut [f32], pass: &Pass, dlogits: &[f32]) {
+    /// The derivatives' way back from those of the logits.
+    pub fn backward<S: Sink>(&self, p: &[f32], g: &mut S, pass: &Pass, dlogits: &[f32]) {
         let config = self.config;
-        let mut dx = linear_back(p, g, self.layout.output, &pass.last, dlogits);
+        g.linear(self.layout.output, &pass.last, dlogits);
+        let mut dx = linear_back(p, self.layout.output, dlogits);
         let mut dmemory = vec![0.0; pass.source.len() * config.d_model];
         for (layer, kept) in self.layout.decoder.iter().zip(&pass.decoder).rev() {
             dx = self.layer_back(p, g, layer, config.decoder_attention_heads, kept, dx, &mut dmemory);
         }
-        self.embed_back(g, self.layout.target_embedding, &pass.target, &dx);
+        self.scale_rows(&mut dx);
+        g.embedding(self.layout.target_embedding, false, &pass.target, &dx);
         let mut dx = dmemory;
         for (layer, kept) in self.layout.encoder.iter().zip(&pass.encoder).rev() {
             dx = self.layer_back(p, g, layer, config.encoder_attention_heads, kept, dx, &mut []);
         }
-        self.embed_back(g, self.layout.source_embedding, &pass.source, &dx);
+        self.scale_rows(&mut dx);
+        g.embedding(self.layout.source_embedding, true, &pass.source, &dx);
     }
 
     fn embedding_scale(&self) -> f32 {
@@ -104,12 +138,9 @@ impl Network<'_> {
         ids.iter().enumerate().flat_map(row).collect()
     }
 
-    fn embed_back(&self, g: &mut [f32], at: MatrixAt, ids: &[u32], dx: &[f32]) {
+    fn scale_rows(&self, dx: &mut [f32]) {
         let scale = self.embedding_scale();
-        for (id, dx) in ids.iter().zip(dx.chunks_exact(at.cols)) {
-            let row = &mut g[at.at + *id as usize * at.cols..][..at.cols];
-            row.iter_mut().zip(dx).for_each(|(g, dx)| *g += scale * dx);
-        }
+        dx.iter_mut().for_each(|dx| *dx *= scale);
     }
 
     fn layer(&self, p: &[f32], at: &LayerAt, heads: usize, x: Rows, memory: Option<&Rows>) -> (Rows, Layered) {
@@ -129,21 +160,24 @@ impl Network<'_> {
     }
 
     #[expect(clippy::too_many_arguments, reason = "the derivative's inputs and its two results")]
-    fn layer_back(
+    fn layer_back<S: Sink>(
         &self,
         p: &[f32],
-        g: &mut [f32],
+        g: &mut S,
         at: &LayerAt,
         heads: usize,
         kept: &Layered,
         dy: Rows,
         dmemory: &mut [f32],
     ) -> Rows {
-        let mut dx = add_norm_back(p, g, at.final_norm, &kept.normed, &dy);
-        let mut dinner = linear_back(p, g, at.fc2, &kept.active, &dx);
+        g.norm(at.final_norm, &kept.normed, &dy);
+        let mut dx = add_norm_back(p, at.final_norm, &kept.normed, &dy);
+        g.linear(at.fc2, &kept.active, &dx);
+        let mut dinner = linear_back(p, at.fc2, &dx);
         let slope = |x: f32| activate(self.config.activation_function, x).1;
         dinner.iter_mut().zip(&kept.inner).for_each(|(d, x)| *d *= slope(*x));
-        add(&mut dx, &linear_back(p, g, at.fc1, &kept.x, &dinner));
+        g.linear(at.fc1, &kept.x, &dinner);
+        add(&mut dx, &linear_back(p, at.fc1, &dinner));
         if let (Some((attention, norm)), Some(cross)) = (at.cross, &kept.cross) {
             dx = self.attention_back(p, g, &attention, norm, heads, cross, dx, false, dmemory);
         }
@@ -170,10 +204,10 @@ impl Network<'_> {
     }
 
     #[expect(clippy::too_many_arguments, reason = "the derivative's inputs and its two results")]
-    fn attention_back(
+    fn attention_back<S: Sink>(
         &self,
         p: &[f32],
-        g: &mut [f32],
+        g: &mut S,
         [q, k, v, out]: &[LinearAt; 4],
         norm: NormAt,
         heads: usize,
@@ -182,14 +216,18 @@ impl Network<'_> {
         causal: bool,
         dmemory: &mut [f32],
     ) -> Rows {
-        let mut dx = add_norm_back(p, g, norm, &kept.normed, &dy);
-        let dcontext = linear_back(p, g, *out, &kept.context, &dx);
+        g.norm(norm, &kept.normed, &dy);
+        let mut dx = add_norm_back(p, norm, &kept.normed, &dy);
+        g.linear(*out, &kept.context, &dx);
+        let dcontext = linear_back(p, *out, &dx);
         let heads = Heads { width: self.config.d_model, count: heads, causal };
         let [dq, dk, dv] = heads.back(&kept.q, &kept.k, &kept.v, &kept.weights, &dcontext);
-        add(&mut dx, &linear_back(p, g, *q, &kept.x, &dq));
+        g.linear(*q, &kept.x, &dq);
+        add(&mut dx, &linear_back(p, *q, &dq));
         let seen = kept.memory.as_ref().unwrap_or(&kept.x);
         for (at, d) in [(k, dk), (v, dv)] {
-            let dseen = linear_back(p, g, *at, seen, &d);
+            g.linear(*at, seen, &d);
+            let dseen = linear_back(p, *at, &d);
             add(if kept.memory.is_some() { &mut *dmemory } else { &mut dx }, &dseen);
         }
         dx

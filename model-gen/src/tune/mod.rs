@@ -5,15 +5,15 @@
 //! The arithmetic is this crate's own, not a tensor library's: those choose their products by the processor, and a blob
 //! must be the same wherever it is packed.
 
-mod algebra;
-mod gradient;
+pub(crate) mod algebra;
+pub(crate) mod gradient;
 pub(crate) mod layout;
 mod optimizer;
 
 use crate::import::Checkpoint;
 use crate::quantize::Sentence;
 use crate::testing::SplitMix64;
-use gradient::{Network, divergence};
+use gradient::{Gradient, Network, divergence};
 use optimizer::Optimizer;
 use rayon::prelude::*;
 
@@ -75,10 +75,10 @@ pub fn tune(
     for step in 0..schedule.steps {
         let values: Vec<f32> = latents.iter().zip(grid).map(|(latent, grid)| grid.value(*latent)).collect();
         let batch: Vec<&Sentence> = (0..schedule.batch).map(|_| &sentences[random.below(sentences.len())]).collect();
-        let parts: Vec<(Vec<f32>, f64, usize)> = batch
+        let parts: Vec<(Gradient, f64, usize)> = batch
             .par_chunks(batch.len().div_ceil(PARTS))
             .map(|part| {
-                let mut sum = (vec![0.0; layout.len], 0.0, 0);
+                let mut sum = (Gradient(vec![0.0; layout.len]), 0.0, 0);
                 for sentence in part {
                     let teacher = network.forward(&wanted, sentence).logits;
                     let mut pass = network.forward(&values, sentence);
@@ -91,9 +91,9 @@ pub fn tune(
             })
             .collect();
         let mut parts = parts.into_iter();
-        let Some((mut gradient, mut total, mut tokens)) = parts.next() else { return };
+        let Some((Gradient(mut gradient), mut total, mut tokens)) = parts.next() else { return };
         for (more, divergence, count) in parts {
-            algebra::add(&mut gradient, &more);
+            algebra::add(&mut gradient, &more.0);
             (total, tokens) = (total + divergence, tokens + count);
         }
         gradient.iter_mut().for_each(|g| *g /= tokens.max(1) as f32);

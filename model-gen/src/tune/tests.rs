@@ -58,8 +58,9 @@ fn backwards_is_the_derivative() {
             (loss, pass, logits)
         };
         let (_, pass, dlogits) = loss(&p);
-        let mut g = vec![0.0; layout.len];
-        network.backward(&p, &mut g, &pass, &dlogits);
+        let mut gradient = Gradient(vec![0.0; layout.len]);
+        network.backward(&p, &mut gradient, &pass, &dlogits);
+        let g = gradient.0;
         // Along random directions within each tensor: a single parameter's difference drowns in rounding.
         for range in layout.tensors() {
             let direction: Vec<f32> = range.clone().map(|_| random.uniform(0.0, 1.0)).collect();
