@@ -7,6 +7,7 @@ pub mod evaluate;
 pub mod import;
 pub mod pack;
 pub mod reference;
+pub mod report;
 pub mod run;
 pub mod score;
 pub mod testing;
