@@ -98,9 +98,9 @@ pub fn tick_text(tick: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').replace('-', "\u{2212}")
 }
 
-/// The name of row `row`, at the left.
-pub fn row_name(row: usize, name: &str) -> Markup {
-    html! { text.name x=(at(NAMES - 8.0)) y=(at(middle(row) + 3.8)) text-anchor="end" { (super::text::label(name)) } }
+/// The name of row `row`, before the row's beginning at `left`.
+pub fn row_name(left: f64, row: usize, name: &str) -> Markup {
+    html! { text.name x=(at(left - 8.0)) y=(at(middle(row) + 3.8)) text-anchor="end" { (super::text::label(name)) } }
 }
 
 /// The middle of row `row`.

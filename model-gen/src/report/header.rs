@@ -40,17 +40,20 @@ fn chips(e: &Evaluation) -> Markup {
 }
 
 fn verdict(e: &Evaluation) -> Markup {
-    let level = judge::overall(e);
-    let words = match level {
+    let levels = judge::levels(e);
+    let worst = levels.iter().map(|(_, level)| *level).fold(Level::Equal, Level::max);
+    let words = match worst {
         Level::Equal => "No measurable loss: every figure is within the limits of the best recipe.",
         Level::Small => "A small loss: measurable, hardly noticeable.",
         Level::Loss => "A loss that a reader may notice.",
     };
+    let causes: Vec<&str> = levels.iter().filter(|(_, level)| *level == worst).map(|(name, _)| *name).collect();
     html! {
-        p class={ "verdict " (level.class()) } {
-            span.sign aria-hidden="true" { (level.sign()) }
+        p class={ "verdict " (worst.class()) } {
+            span.sign aria-hidden="true" { (worst.sign()) }
             span {
                 b { (words) }
+                @if worst != Level::Equal { " It shows in: " (causes.join(", ")) "." }
                 @if e.phrases < FEW_PHRASES {
                     " Judged on " (thousands(e.phrases)) " phrases only: one of them weighs "
                     (short(100.0 / e.phrases as f64)) " %."
@@ -61,33 +64,28 @@ fn verdict(e: &Evaluation) -> Markup {
 }
 
 fn cards(e: &Evaluation) -> Markup {
-    let score = |of: f64| format!("{of:.2}");
+    let [bleu, chrf, identical, cross_entropy, kl] = judge::levels(e).map(|(_, level)| level);
     let speed = e.quantized.tokens_per_second / e.float.tokens_per_second;
     html! {
-        (card("BLEU", &score(e.quantized.bleu), html! {
-            "float " (score(e.float.bleu)) ", " (signed(-e.bleu_drop(), 2))
-        }, Some((judge::BLEU.judge(e.bleu_drop()), judge::BLEU.words(" lost")))))
-        (card("chrF", &score(e.quantized.chrf), html! {
-            "float " (score(e.float.chrf)) ", " (signed(-e.chrf_drop(), 2))
-        }, Some((judge::CHRF.judge(e.chrf_drop()), judge::CHRF.words(" lost")))))
+        (card("BLEU", &format!("{:.2}", e.quantized.bleu), html! {
+            "float " (format!("{:.2}", e.float.bleu)) ", " (signed(-e.bleu_drop(), 2))
+        }, Some((bleu, judge::BLEU.words(" lost")))))
+        (card("chrF", &format!("{:.2}", e.quantized.chrf), html! {
+            "float " (format!("{:.2}", e.float.chrf)) ", " (signed(-e.chrf_drop(), 2))
+        }, Some((chrf, judge::CHRF.words(" lost")))))
         (card("identical phrases", &format!("{:.1} %", e.identical_percent()), html! {
             (thousands(e.identical)) " of " (thousands(e.phrases))
-        }, Some((judge::DIFFERING.judge(100.0 - e.identical_percent()), judge::DIFFERING.words(" % differing")))))
-        (card("cross-entropy", &format!("{:.4}", e.quantized.cross_entropy), html! {
+        }, Some((identical, judge::DIFFERING.words(" % differing")))))
+        (card("cross-entropy, nats", &format!("{:.4}", e.quantized.cross_entropy), html! {
             "float " (format!("{:.4}", e.float.cross_entropy)) ", " (signed(e.cross_entropy_percent(), 2)) " %"
-        }, Some((judge::CROSS_ENTROPY.judge(e.cross_entropy_percent()), judge::CROSS_ENTROPY.words(" % more")))))
-        (card("KL divergence", &scientific(e.mean_kl), html! {
-            "nats a token, over " (thousands(e.forced_tokens))
-        }, Some((judge::KL.judge(e.mean_kl), judge::KL.words(" nats")))))
+        }, Some((cross_entropy, judge::CROSS_ENTROPY.words(" % more")))))
+        (card("KL divergence, nats", &format!("{:.1e}", e.mean_kl), html! {
+            "mean of " (thousands(e.forced_tokens)) " tokens"
+        }, Some((kl, judge::KL.words("")))))
         (card("tokens a core second", &thousands(e.quantized.tokens_per_second as usize), html! {
             "float " (thousands(e.float.tokens_per_second as usize)) ", " (format!("{speed:.2}")) "\u{d7}"
         }, None))
     }
-}
-
-/// `1.23e-4` with a raised exponent's meaning kept in plain text.
-fn scientific(x: f64) -> String {
-    format!("{x:.1e}")
 }
 
 fn card(label: &str, value: &str, detail: Markup, judged: Option<(Level, String)>) -> Markup {
@@ -97,12 +95,12 @@ fn card(label: &str, value: &str, detail: Markup, judged: Option<(Level, String)
             p.value { (value) }
             p.detail { (detail) }
             @if let Some((level, limits)) = judged {
-                p class={ "level " (level.class()) } title=(limits) {
+                p class={ "level " (level.class()) } title="up to the first limit as float, up to the second a small loss" {
                     (level.sign()) " " (level.words())
                     span.limits { (limits) }
                 }
             } @else {
-                p.level.none { "a core of this machine" }
+                p.level.none { "on this machine" }
             }
         }
     }

@@ -72,21 +72,19 @@ impl Limits {
 
     /// The limits in words.
     pub fn words(self, unit: &str) -> String {
-        format!("\u{2713} up to {}{unit}, \u{2248} up to {}{unit}", self.equal, self.small)
+        format!("limits {} / {}{unit}", self.equal, self.small)
     }
 }
 
-/// The worst level of all figures.
-pub fn overall(e: &Evaluation) -> Level {
+/// The level of every figure that is judged, by its name.
+pub fn levels(e: &Evaluation) -> [(&'static str, Level); 5] {
     [
-        BLEU.judge(e.bleu_drop()),
-        CHRF.judge(e.chrf_drop()),
-        DIFFERING.judge(100.0 - e.identical_percent()),
-        CROSS_ENTROPY.judge(e.cross_entropy_percent()),
-        KL.judge(e.mean_kl),
+        ("BLEU", BLEU.judge(e.bleu_drop())),
+        ("chrF", CHRF.judge(e.chrf_drop())),
+        ("identical phrases", DIFFERING.judge(100.0 - e.identical_percent())),
+        ("cross-entropy", CROSS_ENTROPY.judge(e.cross_entropy_percent())),
+        ("KL divergence", KL.judge(e.mean_kl)),
     ]
-    .into_iter()
-    .fold(Level::Equal, Level::max)
 }
 
 #[cfg(test)]

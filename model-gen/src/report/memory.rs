@@ -43,10 +43,14 @@ fn map(id: &str, title: &str, parts: &[Part], note: Markup) -> Markup {
         start += width;
         (from, width)
     });
+    // The largest parts have the colours that are easiest to tell apart.
+    let mut ranks: Vec<usize> = (0..parts.len()).collect();
+    ranks.sort_by_key(|i| std::cmp::Reverse(parts[*i].bytes));
+    let colour = |i: usize| ranks.iter().position(|rank| *rank == i).unwrap_or(COLOURS).min(COLOURS - 1);
     let stack = html! {
         @for (i, (part, (from, width))) in parts.iter().zip(widths).enumerate() {
             // A gap between parts, where they are wide enough for one.
-            rect class={ "part p" (i.min(COLOURS - 1)) } x=(at(from)) y="0" height=(at(HEIGHT))
+            rect class={ "part p" (colour(i)) } x=(at(from)) y="0" height=(at(HEIGHT))
                 width=(at(if width > 3.0 { width - 1.0 } else { width })) {
                 title { (part.name) ": " (thousands(part.bytes)) " bytes, " (format!("{:.1} %", share(part.bytes))) }
             }
@@ -62,7 +66,7 @@ fn map(id: &str, title: &str, parts: &[Part], note: Markup) -> Markup {
                 tbody {
                     @for (i, part) in parts.iter().enumerate() {
                         tr {
-                            th scope="row" { span class={ "swatch p" (i.min(COLOURS - 1)) } {} (part.name) }
+                            th scope="row" { span class={ "swatch p" (colour(i)) } {} (part.name) }
                             td { (thousands(part.bytes)) }
                             td { (format!("{:.1} %", share(part.bytes))) }
                         }

@@ -8,7 +8,7 @@ use maud::{Markup, html};
 /// From here on, a token's largest magnitude is drawn as an outlier: 8 bits leave less than four to the rest.
 const OUTLIER: f32 = 12.0;
 /// Where the bars of the ratio begin and end.
-const CREST: [f64; 2] = [WIDTH - 96.0, WIDTH - 30.0];
+const CREST: [f64; 2] = [WIDTH - 104.0, WIDTH - 38.0];
 
 /// A line from the smallest to the largest token, a box from the median to the 99th percentile.
 pub fn section(e: &Evaluation) -> Markup {
@@ -58,7 +58,7 @@ fn boxes(ranges: &[ActivationRange]) -> Markup {
                     (r.site) ": min " (short(r.min.into())) ", median " (short(r.median.into())) ", p99 " (short(r.p99.into()))
                     ", max " (short(r.max.into())) "; peak " (short(r.crest_median.into())) ", worst " (short(r.crest_max.into()))
                 }
-                (row_name(row, &r.site))
+                (row_name(NAMES, row, &r.site))
                 line.whisker x1=(at(x(r.min))) x2=(at(x(r.max))) y1=(at(y)) y2=(at(y)) {}
                 rect class={ "bar " (side(&r.site)) } rx="1.5" x=(at(x(r.median))) y=(at(y - 4.0))
                     width=(at((x(r.p99) - x(r.median)).max(1.5))) height="8" {}

@@ -1,6 +1,6 @@
 //! Noise of every stage, in the order of the network.
 
-use super::chart::{self, AXIS, NAMES, ROW, Scale, WIDTH, at, middle, row_name, side};
+use super::chart::{self, AXIS, ROW, Scale, WIDTH, at, middle, row_name, side};
 use super::text::decibels;
 use crate::evaluate::{Evaluation, StageNoise};
 use maud::{Markup, html};
@@ -8,13 +8,16 @@ use maud::{Markup, html};
 /// Bars are at least this much: below the scale's range nothing can be told apart.
 const LEAST_DB: f64 = 10.0;
 
+/// Where bars begin.
+const LEFT: f64 = 58.0;
+
 /// A bar a stage, the worst one marked.
 pub fn section(e: &Evaluation) -> Markup {
     let worst = e.stages.first().map_or("", |stage| stage.stage.as_str());
     let mut stages: Vec<&StageNoise> = e.stages.iter().collect();
     stages.sort_by_key(|stage| place(&stage.stage));
     let lead = html! {
-        "Signal to quantization noise of the hidden states after each layer and of the logits, both models reading the same "
+        "Signal to quantization noise of the hidden states after each layer (0: the embedding) and of the logits, both models reading the same "
         "tokens. Higher is better: 6 dB are one bit."
         @if let Some(first) = e.stages.first() {
             " Worst: " b { (first.stage) } ", " (decibels(first.sqnr_db)) " dB."
@@ -30,16 +33,16 @@ pub fn section(e: &Evaluation) -> Markup {
 fn bars(stages: &[&StageNoise], worst: &str) -> Markup {
     let bottom = AXIS + ROW * stages.len() as f64;
     let most = stages.iter().map(|s| s.sqnr_db).filter(|db| db.is_finite()).fold(LEAST_DB, f64::max);
-    let scale = Scale::linear([0.0, most], [NAMES, WIDTH - 52.0]);
+    let scale = Scale::linear([0.0, most], [LEFT, WIDTH - 78.0]);
     let body = html! {
         (chart::axis(&scale, 6, bottom, ""))
         @for (row, stage) in stages.iter().enumerate() {
             @let end = scale.place(if stage.sqnr_db.is_finite() { stage.sqnr_db } else { most });
             g {
                 title { (stage.stage) ": " (decibels(stage.sqnr_db)) " dB" }
-                (row_name(row, &stage.stage))
+                (row_name(LEFT, row, &stage.stage))
                 rect class={ "bar " (if stage.stage == worst { "bad" } else { side(&stage.stage) }) } rx="2"
-                    x=(at(NAMES)) y=(at(middle(row) - 5.5)) width=(at((end - NAMES).max(1.0))) height="11" {}
+                    x=(at(LEFT)) y=(at(middle(row) - 5.5)) width=(at((end - LEFT).max(1.0))) height="11" {}
                 text.value x=(at(end + 5.0)) y=(at(middle(row) + 3.8)) {
                     (decibels(stage.sqnr_db))
                     @if stage.stage == worst { tspan.bad { " worst" } }

@@ -84,7 +84,7 @@ fn bars(fits: &[WeightFit], has_limits: bool) -> Markup {
                         ", largest weight " (format!("{:.3}", c.largest_over_limit)) " of its limit, " (percent(fit, c)) " clipped"
                     }
                 }
-                (row_name(row, &fit.tensor))
+                (row_name(NAMES, row, &fit.tensor))
                 rect class={ "bar " (if fit.sqnr_db == worst { "bad" } else { side(&fit.tensor) }) } rx="2"
                     x=(at(NAMES)) y=(at(y - 4.5)) width=(at((end - NAMES).max(1.0))) height="9" {}
                 text.value x=(at(end + 4.0)) y=(at(y + 3.8)) { (decibels(fit.sqnr_db)) }

@@ -46,13 +46,21 @@ fn marked(pieces: &[String], first: usize) -> Markup {
     let (differing, rest) = rest.split_at(rest.len().min(1));
     let text = |pieces: &[String]| pieces.concat().replace('\u{2581}', " ");
     let before = text(same);
+    let piece = differing.first().map_or("", String::as_str);
+    // The space that a piece begins with is not marked.
+    let (space, piece) = match piece.strip_prefix('\u{2581}') {
+        Some(rest) if !rest.is_empty() && !before.is_empty() => (" ", rest),
+        Some(rest) if !rest.is_empty() => ("", rest),
+        _ => ("", piece),
+    };
     html! {
-        (before.trim_start())
+        (before.trim_start()) (space)
         mark {
-            @match differing.first().map(String::as_str) {
-                None => "(limit)",
-                Some("</s>") => "(end)",
-                Some(piece) => (piece.replace('\u{2581}', if before.is_empty() { "" } else { " " })),
+            @match piece {
+                "" => "(limit)",
+                "</s>" => "(end)",
+                "\u{2581}" => "\u{2423}",
+                piece => (piece.replace('\u{2581}', " ")),
             }
         }
         (text(rest).trim_end_matches("</s>"))
@@ -71,6 +79,7 @@ mod tests {
         assert_eq!(shown("_Tom _na </s>", 2), "Tom na<mark>(end)</mark>");
         assert_eq!(shown("_Tom _na", 2), "Tom na<mark>(limit)</mark>");
         assert_eq!(shown("_Tom _na", 0), "<mark>Tom</mark> na");
-        assert_eq!(shown("_Tom _<b> _&", 1), "Tom<mark> &lt;b&gt;</mark> &amp;");
+        assert_eq!(shown("_Tom _ <b>", 1), "Tom<mark>\u{2423}</mark>&lt;b&gt;");
+        assert_eq!(shown("_Tom _<b> _&", 1), "Tom <mark>&lt;b&gt;</mark> &amp;");
     }
 }
