@@ -32,7 +32,7 @@ pub struct Args {
 /// The picture.
 const PICTURE: &str = "docs/report.png";
 /// Its width and height in pixels: all charts and the first of the worst phrases.
-const SIZE: [u32; 2] = [1120, 2480];
+const SIZE: [u32; 2] = [1120, 2240];
 /// What the picture may weigh.
 const MOST_BYTES: usize = 400_000;
 
