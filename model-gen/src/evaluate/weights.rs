@@ -8,11 +8,15 @@ use latimer::Model;
 use latimer::blob::Tensor;
 use latimer::blob::layout::{Role, SectionKind};
 use latimer::blob::tensor::dtype;
-use latimer::kernel::{pack_order, padded_len};
+use latimer::kernel::{ROWS, block_bytes, group_bytes, pack_order, padded_len};
 use serde::Serialize;
 
 /// A weight further out than this share of the limit beyond it is clipped; below, it is the limit's own rounding.
 const TOLERANCE: f32 = 1e-6;
+/// Largest magnitude of an 8-bit weight.
+const I8_STEPS: f32 = 127.0;
+/// Largest magnitude of a 4-bit weight that both signs have.
+const I4_STEPS: f32 = 7.0;
 
 /// One matrix of the blob beside the checkpoint's.
 #[derive(Clone, Debug, Serialize)]
@@ -68,40 +72,49 @@ impl Limits {
 pub(super) fn dequantize(model: &Model<'_>, tensor: &Tensor<'_>) -> Option<Dequantized> {
     let section = model.blob().container().section(SectionKind::Weights)?;
     let (entry, rows, cols) = (tensor.entry(), tensor.rows(), tensor.cols());
-    let part = |offset: u32, len: usize| section.get(offset as usize..)?.get(..len);
-    let stored = padded_len(rows, cols)?;
+    let part = |offset: u32| section.get(offset as usize..);
     match entry.dtype {
-        dtype::I8 => {
-            let scales = part(entry.scales, 2 * rows)?;
+        dtype::I8 | dtype::I4 => {
             // The activation quantizer's division by its steps is folded into the scales.
             let steps = f64::from((1u32 << (entry.in_bits - 1)) - 1) * 2f64.powi(-i32::from(entry.scale_shift));
-            let (scales, _) = scales.as_chunks::<2>();
+            let (scales, _) = part(entry.scales)?.get(..2 * rows)?.as_chunks::<2>();
             let units: Vec<f32> = scales.iter().map(|s| (f64::from(u16::from_le_bytes(*s)) * steps) as f32).collect();
-            let mut weights = unpacked(rows, cols, part(entry.data, stored)?, |[byte]| f32::from(byte as i8));
-            for (row, unit) in weights.data.chunks_exact_mut(cols).zip(&units) {
-                row.iter_mut().for_each(|w| *w *= unit);
+            let mut weights = Matrix::zeros(rows, cols);
+            for (row, unit) in units.iter().enumerate() {
+                let values = (0..cols).map(|col| tensor.weight(row, col) as f32 * unit);
+                weights.data.splice(row * cols..(row + 1) * cols, values);
             }
-            let values = units.iter().map(|unit| 127.0 * unit).collect();
-            Some(Dequantized { weights, limits: Some(Limits { group: cols, values }) })
+            let limits = if entry.dtype == dtype::I8 {
+                Limits { group: cols, values: units.iter().map(|unit| I8_STEPS * unit).collect() }
+            } else {
+                let group = usize::from(entry.group).max(1);
+                let scales = group_scales(part(entry.data)?, rows, cols, group)?;
+                let units = units.iter().flat_map(|unit| std::iter::repeat_n(*unit, cols.div_ceil(group)));
+                let values = scales.iter().zip(units).map(|(scale, unit)| I4_STEPS * f32::from(*scale) * unit);
+                Limits { group, values: values.collect() }
+            };
+            Some(Dequantized { weights, limits: Some(limits) })
         }
         dtype::F16 => {
-            let half = |bytes| f16::from_le_bytes(bytes).to_f32();
-            Some(Dequantized { weights: unpacked(rows, cols, part(entry.data, 2 * stored)?, half), limits: None })
+            let (halves, _) = part(entry.data)?.get(..2 * padded_len(rows, cols)?)?.as_chunks::<2>();
+            let (mut halves, mut weights) = (halves.iter(), Matrix::zeros(rows, cols));
+            pack_order(rows, cols, |at| {
+                if let (Some((row, col)), Some(half)) = (at, halves.next()) {
+                    weights.data[row * cols + col] = f16::from_le_bytes(*half).to_f32();
+                }
+            });
+            Some(Dequantized { weights, limits: None })
         }
         _ => None,
     }
 }
 
-/// Elements of `N` bytes in the kernel's order as a row-major matrix.
-fn unpacked<const N: usize>(rows: usize, cols: usize, bytes: &[u8], value: impl Fn([u8; N]) -> f32) -> Matrix {
-    let mut matrix = Matrix::zeros(rows, cols);
-    let mut elements = bytes.as_chunks::<N>().0.iter();
-    pack_order(rows, cols, |at| {
-        if let (Some((row, col)), Some(bytes)) = (at, elements.next()) {
-            matrix.data[row * cols + col] = value(*bytes);
-        }
-    });
-    matrix
+/// The groups' scales of 4-bit weights, row by row, from where they lie between the weights.
+fn group_scales(data: &[u8], rows: usize, cols: usize, group: usize) -> Option<Vec<u8>> {
+    let block = block_bytes(cols, group)?;
+    let groups = cols.div_ceil(group);
+    let places = (0..rows).flat_map(|row| (0..groups).map(move |at| (row, at)));
+    places.map(|(row, at)| data.get(row / ROWS * block + at * group_bytes(group) + row % ROWS).copied()).collect()
 }
 
 /// Every matrix of the blob, in the order of its table. The blob fits the checkpoint.
@@ -244,5 +257,22 @@ mod tests {
         let clipping = fit.clipping.unwrap();
         assert_eq!(clipping.clipped, 2);
         assert!((clipping.largest_over_limit - 2.0).abs() < 0.01, "{clipping:?}");
+    }
+
+    #[test]
+    fn scales_of_groups_are_found_between_the_weights() {
+        // 5 rows of 5 columns in groups of 2: a block is 3 groups of scales and 10 bytes of weights, 22 padded to 24.
+        let mut data = vec![0xff; 48];
+        for (at, first) in [(0, 1), (8, 11), (16, 21), (24, 51), (32, 61), (40, 71)] {
+            (0..4).for_each(|row| data[at + row] = first + row as u8);
+        }
+        let scales = group_scales(&data, 5, 5, 2).unwrap();
+        assert_eq!(scales, [1, 11, 21, 2, 12, 22, 3, 13, 23, 4, 14, 24, 51, 61, 71]);
+        let limits = Limits { group: 2, values: scales.iter().map(|s| f32::from(*s)).collect() };
+        assert_eq!(
+            [(0, 0), (1, 1), (1, 2), (3, 4), (4, 3)].map(|(r, c)| limits.of(r, c, 5)),
+            [1.0, 2.0, 12.0, 24.0, 61.0]
+        );
+        assert_eq!(group_scales(&data[..30], 5, 5, 2), None);
     }
 }

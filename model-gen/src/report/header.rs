@@ -77,10 +77,10 @@ fn cards(e: &Evaluation) -> Markup {
             (thousands(e.identical)) " of " (thousands(e.phrases))
         }, Some((identical, judge::DIFFERING.words(" % differing")))))
         (card("cross-entropy, nats", &format!("{:.4}", e.quantized.cross_entropy), html! {
-            "float " (format!("{:.4}", e.float.cross_entropy)) ", " (signed(e.cross_entropy_percent(), 2)) " %"
+            "float " (format!("{:.4}", e.float.cross_entropy)) ", " (signed(e.cross_entropy_percent(), 2)) "\u{a0}%"
         }, Some((cross_entropy, judge::CROSS_ENTROPY.words(" % more")))))
         (card("KL divergence, nats", &format!("{:.1e}", e.mean_kl), html! {
-            "mean of " (thousands(e.forced_tokens)) " tokens"
+            "over " (thousands(e.forced_tokens)) " tokens"
         }, Some((kl, judge::KL.words("")))))
         (card("tokens a core second", &thousands(e.quantized.tokens_per_second as usize), html! {
             "float " (thousands(e.float.tokens_per_second as usize)) ", " (format!("{speed:.2}")) "\u{d7}"
