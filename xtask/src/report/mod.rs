@@ -31,7 +31,7 @@ pub struct Args {
 
 /// The picture.
 const PICTURE: &str = "docs/report.png";
-/// Its width and height in pixels: all charts and the first of the worst phrases.
+/// Its width and height in pixels: all charts, down into the memory map.
 const SIZE: [u32; 2] = [1120, 2240];
 /// What the picture may weigh.
 const MOST_BYTES: usize = 400_000;
