@@ -13,18 +13,18 @@ const LEFT: f64 = 58.0;
 
 /// A bar a stage, the worst one marked.
 pub fn section(e: &Evaluation) -> Markup {
-    let worst = e.stages.first().map_or("", |stage| stage.stage.as_str());
+    let worst = e.stages.first().filter(|stage| stage.sqnr_db.is_finite());
     let mut stages: Vec<&StageNoise> = e.stages.iter().collect();
     stages.sort_by_key(|stage| place(&stage.stage));
     let lead = html! {
         "Signal to quantization noise of the hidden states after each layer (0: the embedding) and of the logits, both models reading the same "
         "tokens. Higher is better: 6 dB are one bit."
-        @if let Some(first) = e.stages.first() {
-            " Worst: " b { (first.stage) } ", " (decibels(first.sqnr_db)) " dB."
+        @if let Some(worst) = worst {
+            " Worst: " b { (worst.stage) } ", " (decibels(worst.sqnr_db)) "\u{a0}dB."
         }
     };
     let body = html! {
-        figure { (bars(&stages, worst)) (chart::sides()) }
+        figure { (bars(&stages, worst.map_or("none", |stage| &stage.stage))) (chart::sides()) }
         (chart::table(&["stage", "SQNR, dB"], stages.iter().map(|s| vec![s.stage.clone(), decibels(s.sqnr_db)])))
     };
     super::section("noise", "", "Error by layer", lead, body)

@@ -85,7 +85,7 @@ fn bars(fits: &[WeightFit], has_limits: bool) -> Markup {
                     }
                 }
                 (row_name(NAMES, row, &fit.tensor))
-                rect class={ "bar " (if fit.sqnr_db == worst { "bad" } else { side(&fit.tensor) }) } rx="2"
+                rect class={ "bar " (if fit.sqnr_db == worst && worst.is_finite() { "bad" } else { side(&fit.tensor) }) } rx="2"
                     x=(at(NAMES)) y=(at(y - 4.5)) width=(at((end - NAMES).max(1.0))) height="9" {}
                 text.value x=(at(end + 4.0)) y=(at(y + 3.8)) { (decibels(fit.sqnr_db)) }
                 @if let Some(c) = fit.clipping {
