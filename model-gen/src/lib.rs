@@ -8,6 +8,7 @@ pub mod import;
 pub mod pack;
 pub mod quantize;
 pub mod reference;
+pub mod report;
 pub mod run;
 pub mod score;
 pub mod testing;

@@ -9,6 +9,7 @@ pub mod generated;
 pub mod machines;
 pub mod paths;
 pub mod qemu;
+pub mod report;
 pub mod scores;
 pub mod setup;
 pub mod shell;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use xtask::{board, demo, docs, elf_check, machines::Engine, scores, ship, suite};
+use xtask::{board, demo, docs, elf_check, machines::Engine, report, scores, ship, suite};
 
 #[derive(Parser)]
 #[command(name = "cargo xtask", about = "Builds, boots, shows and tests latimer")]
@@ -45,6 +45,8 @@ enum Command {
     ShipModel(ship::Args),
     /// Measure the shipped model and write the figures into its card and docs/numerics.md.
     Scores(scores::Args),
+    /// Evaluate the shipped model in both engines, check the report in Chromium and write docs/report.png.
+    Report(report::Args),
 }
 
 fn main() -> ExitCode {
@@ -67,6 +69,7 @@ fn run() -> anyhow::Result<()> {
         Command::Docs(args) => docs::run(&args),
         Command::ShipModel(args) => ship::run(&args),
         Command::Scores(args) => scores::run(&args),
+        Command::Report(args) => report::run(&args),
         Command::Build { name, blob, engine } => board::build(&name, blob, engine),
     }
 }

@@ -45,6 +45,24 @@ pub fn qemu(machine: &Machine) -> Result<()> {
         return Ok(());
     }
     let advice = format!("{qemu} is missing; on Debian or Ubuntu: `apt-get install {package}`, elsewhere see qemu.org");
+    debian_package(package, advice)
+}
+
+/// The name of a Chromium, installed if none is there.
+pub fn chromium() -> Result<&'static str> {
+    // Ubuntu's package of the first name is a snap under the second.
+    const NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
+    let found = || NAMES.into_iter().find(|name| on_path(name));
+    if let Some(name) = found() {
+        return Ok(name);
+    }
+    let advice = "no Chromium is there; on Debian: `apt-get install chromium`, elsewhere see chromium.org";
+    debian_package("chromium", advice.to_owned())?;
+    found().context(advice)
+}
+
+/// Installs a Debian package, or fails with advice where that cannot be.
+fn debian_package(package: &str, advice: String) -> Result<()> {
     if !on_path("apt-get") || !is_root() {
         bail!("{advice}");
     }
@@ -67,7 +85,7 @@ fn apt(args: &[&str]) -> Result<()> {
     shell::run(apt.args(args))
 }
 
-/// Installs a Debian package of QEMU.
+/// Installs a Debian package with apt-get.
 fn install(package: &str) -> Result<()> {
     // Fails offline; the package may be in the cache nevertheless.
     let _ = apt(&["update"]);

@@ -2,6 +2,7 @@
 
 use super::{LimitArgs, complain, parse_blob, print, read_blob, write_whole};
 use crate::evaluate::{Table, evaluate};
+use crate::report::Folder;
 use crate::score::pairs::{MAX_REFERENCES, read_pairs};
 use anyhow::{Context, Result};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -27,6 +28,10 @@ pub struct Args {
     /// Write all figures as JSON.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+    /// Write a page to look at, report.html, into this folder, and all figures beside it as JSON named after the blob;
+    /// the page compares the evaluations that lie there.
+    #[arg(long, value_name = "DIR")]
+    report: Option<PathBuf>,
     /// Exit with 1 where the blob's chrF is lower than the float model's by more than this.
     #[arg(long, value_name = "X", value_parser = threshold)]
     max_chrf_drop: Option<f64>,
@@ -47,6 +52,8 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let model = parse_blob(&args.blob, &bytes)?;
     let mut phrases = read_pairs(&args.pairs, MAX_REFERENCES)?;
     phrases.truncate(args.limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX)));
+    // Before the work: it would be a pity to have done it for nothing.
+    let folder = args.report.as_deref().map(Folder::open).transpose()?;
 
     let progress = progress(phrases.len());
     let evaluation = evaluate(&model, &args.checkpoint, &phrases, args.limits.of(&model), || progress.inc(1));
@@ -58,6 +65,10 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         let mut json = serde_json::to_vec_pretty(&evaluation)?;
         json.push(b'\n');
         write_whole(path, &json)?;
+    }
+    if let Some(folder) = folder {
+        let name = args.blob.file_stem().unwrap_or_default().to_string_lossy();
+        folder.write(&evaluation, &name)?;
     }
     print(&Table(&evaluation).to_string())?;
     match args.max_chrf_drop {

@@ -13,10 +13,14 @@
 
 mod divergence;
 mod fit;
+mod identity;
+pub mod memory;
 mod noise;
 mod phrase;
+mod ranges;
 mod table;
 mod target;
+mod weights;
 mod worst;
 
 use crate::aligned::AlignedBytes;
@@ -26,22 +30,30 @@ use crate::score::pairs::Phrase;
 use crate::score::{corpus_bleu, corpus_chrf};
 use anyhow::{Context, Result, ensure};
 use divergence::Divergence;
+use latimer::blob::layout::Role;
 use latimer::{Limits, Model};
 use noise::Stages;
 use phrase::{Evaluator, Outcome};
+use ranges::Inputs;
 use rayon::prelude::*;
 use serde::Serialize;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
+pub use identity::Identity;
+pub use memory::Memory;
+pub use ranges::ActivationRange;
 pub use table::Table;
 pub(crate) use target::TargetTokenizer;
+pub use weights::{Clipping, WeightFit};
 pub use worst::Worst;
 
 /// What an evaluation found.
 #[derive(Clone, Debug, Serialize)]
 pub struct Evaluation {
+    /// Which blob.
+    pub blob: Identity,
     /// Name of the blob's engine.
     pub engine: &'static str,
     /// How the blob was quantized, where its metadata says so.
@@ -50,6 +62,8 @@ pub struct Evaluation {
     pub blob_bytes: usize,
     /// Distinct sources.
     pub phrases: usize,
+    /// CRC-32 over the sources and references: figures on other phrases cannot be compared.
+    pub phrases_crc: u32,
     /// Phrases whose greedy ids are the float model's.
     pub identical: usize,
     /// The float model.
@@ -64,6 +78,12 @@ pub struct Evaluation {
     pub mean_kl: f64,
     /// Noise of every stage, worst first.
     pub stages: Vec<StageNoise>,
+    /// What the float model puts into each linear, in the order of blocks.
+    pub ranges: Vec<ActivationRange>,
+    /// How well the blob's matrices stand for the checkpoint's, in the order of its table.
+    pub weights: Vec<WeightFit>,
+    /// Where the bytes of flash and RAM go.
+    pub memory: Memory,
     /// Of the phrases that are translated differently those whose own chrF drops most, worst first.
     pub worst: Vec<Worst>,
     /// Seconds that all of it took.
@@ -147,15 +167,18 @@ pub fn evaluate(
             },
         )
         .collect::<Result<_>>()?;
-    summary(model, phrases, &outcomes, start)
+    summary(&evaluator, phrases, &outcomes, start)
 }
 
-fn summary(model: &Model<'_>, phrases: &[Phrase], outcomes: &[Outcome], start: Instant) -> Result<Evaluation> {
+fn summary(evaluator: &Evaluator<'_>, phrases: &[Phrase], outcomes: &[Outcome], start: Instant) -> Result<Evaluation> {
+    let model = evaluator.model;
     let mut stages = Stages::default();
+    let mut inputs = Inputs::default();
     let mut divergence = Divergence::default();
     for outcome in outcomes {
         stages.add(&outcome.stages);
         divergence.add(&outcome.divergence);
+        inputs.add(&outcome.inputs);
     }
     let tokens = divergence.tokens as f64;
     let references: Vec<&[String]> = phrases.iter().map(|phrase| phrase.references.as_slice()).collect();
@@ -164,10 +187,12 @@ fn summary(model: &Model<'_>, phrases: &[Phrase], outcomes: &[Outcome], start: I
         || figures(outcomes.iter().map(|o| &o.quantized), &references, divergence.quantized_nll / tokens),
     );
     Ok(Evaluation {
+        blob: Identity::of(model),
         engine: model.blob().engine().name(),
         recipe: model.meta("recipe").map(str::to_owned),
         blob_bytes: model.blob().len(),
         phrases: phrases.len(),
+        phrases_crc: identity::crc_of(phrases),
         identical: outcomes.iter().filter(|o| o.float.ids == o.quantized.ids).count(),
         float: float?,
         quantized: quantized?,
@@ -175,6 +200,9 @@ fn summary(model: &Model<'_>, phrases: &[Phrase], outcomes: &[Outcome], start: I
         references_cut: outcomes.iter().filter(|o| o.reference_cut).count(),
         mean_kl: divergence.kl / tokens,
         stages: stages.worst_first(),
+        ranges: inputs.ranges(model.blob().spec().encoder_blocks()),
+        weights: weights::fits(model, evaluator.reference.checkpoint()),
+        memory: memory::map(model, evaluator.limits)?,
         worst: worst::worst(model, phrases, outcomes)?,
         wall_seconds: start.elapsed().as_secs_f64(),
     })
@@ -200,4 +228,31 @@ fn figures<'o>(
         core_seconds,
         tokens_per_second: target_tokens as f64 / core_seconds,
     })
+}
+
+/// Ratio of two powers in dB; infinite where there is no noise.
+fn decibels(signal: f64, noise: f64) -> f64 {
+    if noise == 0.0 { f64::INFINITY } else { 10.0 * (signal / noise).log10() }
+}
+
+/// `encoder.L.role` or `decoder.L.role`, the layers counted from 1 as stages are; `output` outside all blocks.
+fn site_name(encoders: usize, block: u16, role: Role) -> String {
+    let role = snake_case(&format!("{role:?}"));
+    match usize::from(block) {
+        _ if block == u16::MAX => role,
+        block if block < encoders => format!("encoder.{}.{role}", block + 1),
+        block => format!("decoder.{}.{role}", block - encoders + 1),
+    }
+}
+
+/// `SelfQ` as `self_q`.
+fn snake_case(name: &str) -> String {
+    let mut snake = String::new();
+    for letter in name.chars() {
+        if letter.is_uppercase() && !snake.is_empty() {
+            snake.push('_');
+        }
+        snake.extend(letter.to_lowercase());
+    }
+    snake
 }

@@ -1,6 +1,6 @@
 //! Quantization noise, stage by stage, and the observers that see the quantized model's values.
 
-use super::StageNoise;
+use super::{StageNoise, decibels};
 use latimer::Observer;
 use latimer::observe::{Logits, Row, Stage};
 
@@ -67,10 +67,8 @@ impl Stages {
         let mut all = layers("encoder", &self.encoder);
         all.extend(layers("decoder", &self.decoder));
         all.push(("logits".to_owned(), self.logits));
-        let noise = |(stage, power): (String, Power)| {
-            let sqnr_db = if power.noise == 0.0 { f64::INFINITY } else { 10.0 * (power.signal / power.noise).log10() };
-            StageNoise { stage, sqnr_db }
-        };
+        let noise =
+            |(stage, power): (String, Power)| StageNoise { stage, sqnr_db: decibels(power.signal, power.noise) };
         let mut noises: Vec<StageNoise> = all.into_iter().map(noise).collect();
         noises.sort_by(|a, b| a.sqnr_db.total_cmp(&b.sqnr_db));
         noises

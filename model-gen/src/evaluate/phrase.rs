@@ -2,6 +2,7 @@
 
 use super::divergence::Divergence;
 use super::noise::{EncoderStages, Stages, StepStages};
+use super::ranges::Inputs;
 use super::target::TargetTokenizer;
 use crate::reference::{Decoder, Reference};
 use crate::score::pairs::Phrase;
@@ -34,6 +35,8 @@ pub(super) struct Outcome {
     pub quantized: Translation,
     pub divergence: Divergence,
     pub stages: Stages,
+    /// What the float model's linears were given.
+    pub inputs: Inputs,
     /// The reference had more tokens than the limit.
     pub reference_cut: bool,
 }
@@ -57,8 +60,9 @@ impl Evaluator<'_> {
 
         let ids: Vec<u32> = translator.source_ids().iter().map(|id| u32::from(*id)).collect();
         let start = Instant::now();
-        let states = self.reference.encode(&ids);
-        let decoder = self.reference.decoder(states.last().expect("the embedding is always there"));
+        let states = self.reference.encode_tapped(&ids, &mut outcome.inputs);
+        let memory = states.last().expect("the embedding is always there");
+        let decoder = self.reference.decoder_tapped(memory, &mut outcome.inputs);
         let greedy = decoder.clone().greedy(self.limits.target_tokens.into());
         outcome.float.seconds = start.elapsed().as_secs_f64();
         // The blob fits the checkpoint: every id fits 16 bits.
@@ -103,7 +107,7 @@ fn teacher_force(
     let mut found = StepStages::default();
     let mut previous = start_id;
     for &id in target {
-        let wanted = decoder.step(previous.into());
+        let wanted = decoder.step_tapped(previous.into(), &mut outcome.inputs);
         found.clear();
         translator.step(previous, &mut found)?;
         for (layer, (wanted, found)) in wanted.states.iter().zip(&found.stages).enumerate() {
