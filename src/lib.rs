@@ -27,6 +27,7 @@
 //!
 //! - `int8` (default): the integer-only engine.
 //! - `f16` (default): f16 weights, f32 arithmetic in one written order.
+//! - `bpe` (default): tokenizers that are SentencePiece BPE models; unigram models need no feature.
 //! - `json`: the report that boards and `model-gen translate --json` write.
 #![no_std]
 

@@ -6,6 +6,7 @@
 pub mod checkpoint;
 pub mod config;
 pub mod error;
+pub mod language;
 pub mod positions;
 pub mod spm;
 pub mod tensors;

@@ -4,8 +4,8 @@
 
 use super::spm::{ModelType, NormalizerSpec, PieceType, SpmModel, TrainerSpec};
 use super::vocab::Vocab;
-use anyhow::{Context, ensure};
-use latimer::blob::tokenizer::{TokenizerTables, source_flag, target_flag};
+use anyhow::{Context, bail, ensure};
+use latimer::blob::tokenizer::{Algorithm, TokenizerTables, source_flag, target_flag};
 use latimer::blob::vocab::{MAX_ENTRIES, VocabEntry, VocabParts, byte_of_piece};
 use latimer::text::vocab::{SourceKind, TargetKind};
 use std::collections::{BTreeMap, HashMap};
@@ -22,6 +22,8 @@ pub struct SpecialIds {
     pub pad: u16,
     /// Pieces that the vocabulary lacks.
     pub unk: u16,
+    /// The language code (`>>xxx<<`) put before source texts that have none.
+    pub language: Option<u16>,
 }
 
 /// Bytes of the tokenizer sections.
@@ -64,7 +66,7 @@ pub fn tokenizer_sections(
         Some(_) => vocab_section(vocab, Some(&source_pieces), None, ids)?,
     };
     let target_vocab = target_vocab.map(|vocab| vocab_section(vocab, None, Some(&target_pieces), ids)).transpose()?;
-    let tokenizer = tokenizer_section(source, target, &source_pieces, ids)?;
+    let tokenizer = tokenizer_section(source, target, &source_pieces, vocab, ids)?;
     Ok(TokenizerSections { tokenizer, source_vocab, target_vocab })
 }
 
@@ -72,6 +74,7 @@ fn tokenizer_section(
     source: &SpmModel,
     target: &SpmModel,
     source_pieces: &Pieces,
+    vocab: &Vocab,
     ids: SpecialIds,
 ) -> anyhow::Result<Vec<u8>> {
     let denormalizer = target.denormalizer_spec.clone().unwrap_or_default();
@@ -83,10 +86,19 @@ fn tokenizer_section(
     let trainer = target.trainer();
     // SentencePiece takes the surface as a C string.
     let unk_surface = trainer.unk_surface().split('\0').next().unwrap_or_default();
+    let mut flags = source_flags(&source.normalizer(), &source.trainer());
+    if vocab.language_codes().next().is_some() {
+        flags |= source_flag::LANGUAGE_CODES;
+    }
+    if ids.language.is_some() {
+        flags |= source_flag::DEFAULT_LANGUAGE;
+    }
     let tables = TokenizerTables {
-        source_flags: source_flags(&source.normalizer(), &source.trainer()),
+        algorithm: source_pieces.algorithm,
+        source_flags: flags,
         target_flags: target_flags(&target.normalizer()),
         unk_id: ids.unk,
+        language_id: ids.language.unwrap_or(0),
         unk_score: (source_pieces.min_score - UNK_PENALTY).to_bits(),
         trie: &trie,
         strings: &strings,
@@ -120,6 +132,7 @@ fn target_flags(normalizer: &NormalizerSpec) -> u8 {
 
 /// A model's pieces by string. One string may be both a matched piece and a reserved one, as in SentencePiece.
 struct Pieces {
+    algorithm: Algorithm,
     matched: HashMap<String, (PieceType, f32)>,
     reserved: HashMap<String, PieceType>,
     min_score: f32,
@@ -130,10 +143,16 @@ impl Pieces {
     fn read(name: &str, model: &SpmModel) -> anyhow::Result<Self> {
         let trainer = model.trainer();
         let model_type = trainer.model_type();
-        ensure!(model_type == ModelType::Unigram, "{name}: trainer_spec.model_type is {model_type:?}, not Unigram");
+        let algorithm = match model_type {
+            ModelType::Unigram => Algorithm::Unigram,
+            ModelType::Bpe => Algorithm::Bpe,
+            ModelType::Word | ModelType::Char => {
+                bail!("{name}: trainer_spec.model_type is {model_type:?}; only Unigram and Bpe models are supported")
+            }
+        };
         // Where SentencePiece starts from; the greatest score is at least the least positive normal number.
         let (mut min_score, mut max_score) = (f32::MAX, f32::MIN_POSITIVE);
-        let mut pieces = Pieces { matched: HashMap::new(), reserved: HashMap::new(), min_score, max_score };
+        let mut pieces = Pieces { algorithm, matched: HashMap::new(), reserved: HashMap::new(), min_score, max_score };
         for (index, piece) in model.pieces.iter().enumerate() {
             let field = format!("{name}: pieces[{index}]");
             let text = str::from_utf8(piece.piece()).with_context(|| format!("{field} is not UTF-8"))?;
@@ -154,6 +173,12 @@ impl Pieces {
                 }
             };
             ensure!(!known, "{field} (\"{text}\") stands there twice");
+            // SentencePiece's BPE looks its results up among both.
+            let both = pieces.matched.contains_key(text) && pieces.reserved.contains_key(text);
+            ensure!(
+                !both || algorithm == Algorithm::Unigram,
+                "{field} (\"{text}\") stands there twice, once as a special piece; a Bpe model can't tell them apart"
+            );
             if kind == PieceType::Normal {
                 (min_score, max_score) = (min_score.min(score), max_score.max(score));
             }
@@ -169,6 +194,7 @@ impl Pieces {
         match self.matched.get(text) {
             Some((PieceType::Normal, _)) => SourceKind::Normal,
             Some((PieceType::UserDefined, _)) => SourceKind::UserDefined,
+            Some((PieceType::Unused, _)) if self.algorithm == Algorithm::Bpe => SourceKind::Unused,
             _ => SourceKind::None,
         }
     }
@@ -223,7 +249,7 @@ fn vocab_section(
         }
         let source_kind = source.map_or(SourceKind::None, |pieces| pieces.source_kind(text));
         let score = match (source, source_kind) {
-            (Some(pieces), SourceKind::Normal) => pieces.matched[text].1.to_bits(),
+            (Some(pieces), SourceKind::Normal | SourceKind::Unused) => pieces.matched[text].1.to_bits(),
             (Some(pieces), SourceKind::UserDefined) => {
                 let score = pieces.user_defined_score(text);
                 ensure!(score.is_finite(), "source.spm: the user-defined piece \"{text}\" has the score {score}");

@@ -12,6 +12,7 @@ mod topology;
 mod weights;
 
 use crate::import::error::read_file;
+use crate::import::language::language_id;
 use crate::import::spm::SpmModel;
 use crate::import::tokenizer::{SpecialIds, TokenizerSections, tokenizer_sections};
 use crate::import::{Checkpoint, CheckpointDir, Vocabularies};
@@ -34,6 +35,8 @@ pub struct Options {
     pub micromath: bool,
     /// Metadata beyond what the checkpoint says: `licence`, `source`, ...
     pub meta: Vec<(String, String)>,
+    /// Language of phrases that do not start with a code (`>>xxx<<`), in a model of several.
+    pub target: Option<String>,
     /// Recorded in the header for those who update models in the field.
     pub model_version: u32,
 }
@@ -41,7 +44,14 @@ pub struct Options {
 impl Options {
     /// The defaults of an engine.
     pub fn new(engine: EngineKind) -> Self {
-        Options { engine, bits: InputBits::default(), micromath: false, meta: Vec::new(), model_version: 1 }
+        Options {
+            engine,
+            bits: InputBits::default(),
+            micromath: false,
+            meta: Vec::new(),
+            target: None,
+            model_version: 1,
+        }
     }
 }
 
@@ -59,7 +69,7 @@ pub fn pack(dir: &Path, options: &Options) -> Result<Packed> {
     let dir = CheckpointDir::open(dir)?;
     let checkpoint = dir.tensors(dir.config()?)?;
     let vocabularies = dir.vocabularies(&checkpoint.config)?;
-    let tokenizer = tokenizer(&dir, &checkpoint, &vocabularies)?;
+    let tokenizer = tokenizer(&dir, &checkpoint, &vocabularies, options.target.as_deref())?;
     let meta = meta(&dir, &vocabularies, options)?;
 
     let tensors = topology::Tensors::of(&checkpoint);
@@ -94,7 +104,12 @@ struct Tokenizer {
     ids: SpecialIds,
 }
 
-fn tokenizer(dir: &CheckpointDir, checkpoint: &Checkpoint, vocabularies: &Vocabularies) -> Result<Tokenizer> {
+fn tokenizer(
+    dir: &CheckpointDir,
+    checkpoint: &Checkpoint,
+    vocabularies: &Vocabularies,
+    target_language: Option<&str>,
+) -> Result<Tokenizer> {
     let read = |path: &Path, name: &str| -> Result<SpmModel> {
         let bytes = read_file(path, "copy the whole checkpoint directory")?;
         SpmModel::parse(name, &bytes)
@@ -103,10 +118,12 @@ fn tokenizer(dir: &CheckpointDir, checkpoint: &Checkpoint, vocabularies: &Vocabu
     let target = read(&dir.target_spm(), "target.spm")?;
     let id = |key: &str, id: u32| u16::try_from(id).with_context(|| format!("config.json: {key} {id} exceeds 65535"));
     let unk = vocabularies.source.id("<unk>").context("vocab.json: no piece \"<unk>\", which unknown text maps to")?;
+    let language = target_language.map(|code| language_id(&vocabularies.source, code)).transpose()?;
     let ids = SpecialIds {
         eos: id("eos_token_id", checkpoint.config.eos_token_id)?,
         pad: id("pad_token_id", checkpoint.config.pad_token_id)?,
         unk: id("<unk>", unk)?,
+        language: language.map(|language| id("--target", language)).transpose()?,
     };
     let separate = !std::sync::Arc::ptr_eq(&vocabularies.source, &vocabularies.target);
     let target_vocab = separate.then_some(vocabularies.target.as_ref());
