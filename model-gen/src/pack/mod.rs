@@ -15,7 +15,7 @@ use crate::import::error::read_file;
 use crate::import::language::language_id;
 use crate::import::spm::SpmModel;
 use crate::import::tokenizer::{SpecialIds, TokenizerSections, tokenizer_sections};
-use crate::import::{Checkpoint, CheckpointDir, Vocabularies};
+use crate::import::{Checkpoint, CheckpointDir, Vocabularies, other_tokenizers};
 use anyhow::{Context, Result, ensure};
 use latimer::EngineKind;
 use latimer::blob::layout::{Block, Header, SectionKind, SpecHeader, TensorEntry};
@@ -67,6 +67,7 @@ pub struct Packed {
 /// Packs the checkpoint in `dir`.
 pub fn pack(dir: &Path, options: &Options) -> Result<Packed> {
     let dir = CheckpointDir::open(dir)?;
+    other_tokenizers::refuse(&dir)?;
     let checkpoint = dir.tensors(dir.config()?)?;
     let vocabularies = dir.vocabularies(&checkpoint.config)?;
     let tokenizer = tokenizer(&dir, &checkpoint, &vocabularies, options.target.as_deref())?;

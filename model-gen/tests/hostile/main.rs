@@ -17,7 +17,8 @@ use model_gen::aligned::AlignedBytes;
 use model_gen::testing::{RandomSpec, SplitMix64};
 
 /// Both engines with one vocabulary and one matrix, then with every section and tensor a blob may have: vocabularies
-/// and matrices of each side, two blocks a side, a character map, a user-defined piece.
+/// and matrices of each side, two blocks a side, a character map, a user-defined piece. Last the other tokenizer: BPE
+/// with unused pieces, bytes and language codes.
 fn blobs() -> Vec<(EngineKind, AlignedBytes)> {
     let rich = RandomSpec {
         target_vocab: Some(43),
@@ -28,7 +29,8 @@ fn blobs() -> Vec<(EngineKind, AlignedBytes)> {
         decoder_layers: 2,
         ..tiny()
     };
-    [tiny(), rich]
+    let bpe = RandomSpec { bpe: true, languages: &["spa", "fra"], moved_ids: true, vocab: 320, d_model: 3, ..tiny() };
+    [tiny(), rich, bpe]
         .iter()
         .flat_map(|spec| {
             let dir = random_checkpoint(spec);
