@@ -196,10 +196,9 @@ impl Translator<'_> {
     pub fn self_test(&mut self) -> Result<usize, SelfTestError> {
         let section = self.blob.container().section(SectionKind::SelfTest).unwrap_or_default();
         // The vectors were made with the language the model was packed for, whatever has been chosen since.
-        let blob = self.blob;
-        self.blob.tokenizer_mut().reset_language();
+        let chosen = self.blob.tokenizer_mut().swap_language(None);
         let result = self.run_vectors(section);
-        self.blob = blob;
+        self.blob.tokenizer_mut().swap_language(Some(chosen));
         result
     }
 

@@ -143,7 +143,11 @@ impl<'b> TokenizerTables<'b> {
         let consistent = rest.len() == header.unk_surface_len as usize
             && is_finite32(header.unk_score)
             && (header.charsmap == 1) != trie.is_empty()
-            && (header.source_flags & source_flag::DEFAULT_LANGUAGE != 0 || header.language_id == 0);
+            && match header.source_flags & (source_flag::LANGUAGE_CODES | source_flag::DEFAULT_LANGUAGE) {
+                0 | source_flag::LANGUAGE_CODES => header.language_id == 0,
+                source_flag::DEFAULT_LANGUAGE => false,
+                _ => true,
+            };
         consistent.then_some(Ok(TokenizerTables {
             algorithm,
             source_flags: header.source_flags,
@@ -242,6 +246,9 @@ mod tests {
             let error = TokenizerTables::parse(&bytes[..len]).unwrap_err();
             assert_eq!(error, BlobError::Unsupported { section: 4, index: 0 }, "byte {at}");
         }
+        let mut no_codes = bytes;
+        no_codes[1] &= !source_flag::LANGUAGE_CODES;
+        assert_eq!(TokenizerTables::parse(&no_codes[..len]).unwrap_err(), malformed(), "a default without codes");
         let mut no_default = bytes;
         no_default[1] &= !source_flag::DEFAULT_LANGUAGE;
         assert_eq!(TokenizerTables::parse(&no_default[..len]).unwrap_err(), malformed(), "the id of no language");

@@ -55,7 +55,7 @@ impl<'n> Symbols<'_, '_, 'n> {
         while let Some(rest) = self.text.get(at..)
             && let Some(&lead) = rest.first()
         {
-            let (score, len) = match user_defined.and_then(|vocab| vocab.user_defined_len(rest)) {
+            let (score, len) = match user_defined.as_ref().and_then(|vocab| vocab.user_defined_len(rest)) {
                 Some(len) => (FROZEN, len),
                 None => (NO_PAIR, char_len_by_lead(lead).min(rest.len())),
             };

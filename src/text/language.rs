@@ -44,9 +44,14 @@ impl<'b> Tokenizer<'b> {
         }
     }
 
-    /// Goes back to the language chosen when the model was packed.
-    pub(crate) const fn reset_language(&mut self) {
-        self.language_id = self.packed_language();
+    /// Takes a language chosen before, by the id of its code, or by default the one the model was packed for; returns
+    /// the one that was chosen till now.
+    pub(crate) const fn swap_language(&mut self, chosen: Option<Option<u16>>) -> Option<u16> {
+        let language = match chosen {
+            Some(language) => language,
+            None => self.packed_language(),
+        };
+        core::mem::replace(&mut self.language_id, language)
     }
 
     /// The id of the code that a text starts with, or else of the chosen language, and the text without the code. A

@@ -65,13 +65,14 @@ impl<'b> Tokenizer<'b> {
             Some(bytes) => Vocab::parse(bytes, SectionKind::TargetVocab as u32)?,
             None => source,
         };
-        let has = |kind| (0..source.len()).any(|entry| source.source_kind(entry) == Some(kind));
+        let kinds = source.kinds.iter().fold(0u16, |seen, kind| seen | 1 << (kind & 15));
+        let has = |kind: SourceKind| kinds & 1 << kind as u16 != 0;
         let has_user_defined = has(SourceKind::UserDefined);
         let unused_fits = tables.algorithm == Algorithm::Bpe || !has(SourceKind::Unused);
         let mut tokenizer = Tokenizer { tables, source, target, has_user_defined, language_id: None };
-        tokenizer.reset_language();
-        let language_fits = tokenizer.language_id.is_none() || tokenizer.language().is_some();
-        if source.entry_of(tables.unk_id).is_none() || !unused_fits || !language_fits {
+        tokenizer.swap_language(None);
+        let ids_fit = [tables.unk_id, tables.language_id].iter().all(|&id| source.entry_of(id).is_some());
+        if !ids_fit || !unused_fits {
             return Err(BlobError::Malformed { section: SectionKind::Tokenizer as u32, index: 0 });
         }
         Ok(tokenizer)

@@ -75,7 +75,7 @@ impl Normalizer<'_> {
         if text.is_empty() {
             return None;
         }
-        if let Some(len) = self.user_defined.and_then(|vocab| vocab.user_defined_len(text)) {
+        if let Some(len) = self.user_defined.as_ref().and_then(|vocab| vocab.user_defined_len(text)) {
             return text.split_at_checked(len);
         }
         if let Some((len, replacement)) = self.charsmap.longest_match(text) {

@@ -71,8 +71,8 @@ fn a_chosen_language_goes_before_texts_without_a_code() {
 }
 
 #[test]
-fn a_default_that_is_no_code_is_refused() {
-    let made = made(Some(1));
+fn a_default_that_is_no_id_is_refused() {
+    let made = made(Some(999));
     let error = Tokenizer::parse(&made.sections.tokenizer, &made.sections.source_vocab, None).unwrap_err();
     assert_eq!(error, BlobError::Malformed { section: 4, index: 0 });
 }
