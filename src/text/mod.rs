@@ -1,4 +1,4 @@
-//! Text to ids and ids to text, equal to SentencePiece's C++ on every string.
+//! Text to ids and ids to text, equal to SentencePiece's C++ on every string, unigram and BPE models alike.
 //!
 //! Any bytes are a text: what is not UTF-8 becomes U+FFFD, a byte at a time. Nothing here computes with floats; the
 //! scores' IEEE arithmetic is done in integers by [`crate::num::soft_float`].

@@ -2,13 +2,17 @@
 //!
 //! Ids come from the piece *string* through `vocab.json`; SentencePiece's own ids end here.
 
-use super::spm::{ModelType, NormalizerSpec, PieceType, SpmModel, TrainerSpec};
+use super::spm::{NormalizerSpec, SpmModel, TrainerSpec};
 use super::vocab::Vocab;
-use anyhow::{Context, bail, ensure};
-use latimer::blob::tokenizer::{Algorithm, TokenizerTables, source_flag, target_flag};
-use latimer::blob::vocab::{MAX_ENTRIES, VocabEntry, VocabParts, byte_of_piece};
+use anyhow::{Context, ensure};
+use latimer::blob::tokenizer::{TokenizerTables, source_flag, target_flag};
+use latimer::blob::vocab::{MAX_ENTRIES, VocabEntry, VocabParts};
 use latimer::text::vocab::{SourceKind, TargetKind};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
+
+mod pieces;
+
+use pieces::Pieces;
 
 /// What SentencePiece adds to the lowest score for a character that no piece covers.
 const UNK_PENALTY: f32 = 10.0;
@@ -127,92 +131,6 @@ fn target_flags(normalizer: &NormalizerSpec) -> u8 {
         (true, _) => target_flag::DROP_LEADING | target_flag::DROP_ALL_LEADING,
         (false, true) => target_flag::DROP_LEADING,
         (false, false) => 0,
-    }
-}
-
-/// A model's pieces by string. One string may be both a matched piece and a reserved one, as in SentencePiece.
-struct Pieces {
-    algorithm: Algorithm,
-    matched: HashMap<String, (PieceType, f32)>,
-    reserved: HashMap<String, PieceType>,
-    min_score: f32,
-    max_score: f32,
-}
-
-impl Pieces {
-    fn read(name: &str, model: &SpmModel) -> anyhow::Result<Self> {
-        let trainer = model.trainer();
-        let model_type = trainer.model_type();
-        let algorithm = match model_type {
-            ModelType::Unigram => Algorithm::Unigram,
-            ModelType::Bpe => Algorithm::Bpe,
-            ModelType::Word | ModelType::Char => {
-                bail!("{name}: trainer_spec.model_type is {model_type:?}; only Unigram and Bpe models are supported")
-            }
-        };
-        // Where SentencePiece starts from; the greatest score is at least the least positive normal number.
-        let (mut min_score, mut max_score) = (f32::MAX, f32::MIN_POSITIVE);
-        let mut pieces = Pieces { algorithm, matched: HashMap::new(), reserved: HashMap::new(), min_score, max_score };
-        for (index, piece) in model.pieces.iter().enumerate() {
-            let field = format!("{name}: pieces[{index}]");
-            let text = str::from_utf8(piece.piece()).with_context(|| format!("{field} is not UTF-8"))?;
-            let (kind, score) = (piece.r#type(), piece.score());
-            ensure!(!text.is_empty(), "{field} is empty");
-            ensure!(!text.contains('\0'), "{field} contains a zero byte, which SentencePiece can't match");
-            ensure!(score.is_finite(), "{field} (\"{text}\") has the score {score}");
-            if kind == PieceType::Byte {
-                ensure!(trainer.byte_fallback(), "{field} is a byte piece, but trainer_spec.byte_fallback is false");
-                ensure!(byte_of_piece(text).is_some(), "{field} (\"{text}\") is a byte piece not of the form <0xNN>");
-            }
-            let known = match kind {
-                PieceType::Normal | PieceType::UserDefined | PieceType::Unused => {
-                    pieces.matched.insert(text.to_owned(), (kind, score)).is_some()
-                }
-                PieceType::Unknown | PieceType::Control | PieceType::Byte => {
-                    pieces.reserved.insert(text.to_owned(), kind).is_some()
-                }
-            };
-            ensure!(!known, "{field} (\"{text}\") stands there twice");
-            // SentencePiece's BPE looks its results up among both.
-            let both = pieces.matched.contains_key(text) && pieces.reserved.contains_key(text);
-            ensure!(
-                !both || algorithm == Algorithm::Unigram,
-                "{field} (\"{text}\") stands there twice, once as a special piece; a Bpe model can't tell them apart"
-            );
-            if kind == PieceType::Normal {
-                (min_score, max_score) = (min_score.min(score), max_score.max(score));
-            }
-        }
-        let count = |kind| pieces.reserved.values().filter(|&&k| k == kind).count();
-        let (unknown, bytes) = (count(PieceType::Unknown), count(PieceType::Byte));
-        ensure!(unknown == 1, "{name} has {unknown} pieces of the type UNKNOWN, not one");
-        ensure!(!trainer.byte_fallback() || bytes == 256, "{name} has byte_fallback but {bytes} byte pieces, not 256");
-        Ok(Pieces { min_score, max_score, ..pieces })
-    }
-
-    fn source_kind(&self, text: &str) -> SourceKind {
-        match self.matched.get(text) {
-            Some((PieceType::Normal, _)) => SourceKind::Normal,
-            Some((PieceType::UserDefined, _)) => SourceKind::UserDefined,
-            Some((PieceType::Unused, _)) if self.algorithm == Algorithm::Bpe => SourceKind::Unused,
-            _ => SourceKind::None,
-        }
-    }
-
-    /// Reserved pieces come first where a string is both.
-    fn target_kind(&self, text: &str) -> TargetKind {
-        match (self.reserved.get(text), self.matched.get(text)) {
-            (Some(PieceType::Control), _) => TargetKind::Hidden,
-            (Some(PieceType::Byte), _) => TargetKind::Byte,
-            (Some(_), _) => TargetKind::Unknown,
-            (None, Some(_)) => TargetKind::Normal,
-            (None, None) => TargetKind::Foreign,
-        }
-    }
-
-    /// Score of a user-defined piece: SentencePiece multiplies in single and subtracts in double precision.
-    fn user_defined_score(&self, text: &str) -> f64 {
-        f64::from(text.len() as f32 * self.max_score) - 0.1
     }
 }
 

@@ -126,6 +126,17 @@ fn tokenizer(
         unk: id("<unk>", unk)?,
         language: language.map(|language| id("--target", language)).transpose()?,
     };
+    // Hugging Face's tokenizer ends a text with the vocabulary's own "</s>", generation with the config's id.
+    for vocab in [&vocabularies.source, &vocabularies.target] {
+        if let Some(end) = vocab.id("</s>") {
+            ensure!(
+                end == checkpoint.config.eos_token_id,
+                "{}: \"</s>\" has the id {end}, but eos_token_id of config.json is {}: make them the same",
+                vocab.name(),
+                checkpoint.config.eos_token_id
+            );
+        }
+    }
     let separate = !std::sync::Arc::ptr_eq(&vocabularies.source, &vocabularies.target);
     let target_vocab = separate.then_some(vocabularies.target.as_ref());
     let sections = tokenizer_sections(&source, &target, &vocabularies.source, target_vocab, ids)?;
