@@ -27,6 +27,7 @@
 //!
 //! - `int8` (default): the integer-only engine.
 //! - `f16` (default): f16 weights, f32 arithmetic in one written order.
+//! - `bpe` (default): tokenizers that are SentencePiece BPE models; unigram models need no feature.
 //! - `std`: kernels for the host's own instruction set, chosen at run time; the bits stay the same.
 //! - `json`: the report that boards and `model-gen translate --json` write.
 #![no_std]

@@ -50,6 +50,16 @@ impl<'a> Model<'a> {
         ArenaPlan::new(self.blob.spec(), self.blob.engine(), limits)
     }
 
+    /// Chooses the target language of phrases that do not start with a code (`>>xxx<<`), for translators made from now
+    /// on, in place of the one chosen when the model was packed; `None` leaves them without.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::UnknownLanguage`] where the model has no such language: `blob().tokenizer().languages()` lists them.
+    pub fn set_target(&mut self, language: Option<&str>) -> Result<(), Error> {
+        self.blob.tokenizer_mut().set_language(language)
+    }
+
     /// Bytes of arena needed under `limits`; [`arena_len`](crate::arena_len) is the `const` form.
     ///
     /// # Errors

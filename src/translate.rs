@@ -44,7 +44,8 @@ impl Translator<'_> {
     ) -> Result<Stats, Error> {
         self.target_len = 0;
         let header = *self.blob.spec().header();
-        if self.tokenize(text)? == [header.eos_id] {
+        let codes = usize::from(self.blob.tokenizer().split_language(text).0.is_some());
+        if self.tokenize(text)?.len() == codes + 1 {
             self.source_len = 0;
             return Ok(Stats::default());
         }

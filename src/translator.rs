@@ -126,6 +126,16 @@ impl<'m> Translator<'m> {
         };
     }
 
+    /// Chooses the target language of phrases that do not start with a code (`>>xxx<<`), in place of the one chosen
+    /// when the model was packed; `None` leaves them without.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::UnknownLanguage`] where the model has no such language: `Tokenizer::languages` lists them.
+    pub fn set_target(&mut self, language: Option<&str>) -> Result<(), Error> {
+        self.blob.tokenizer_mut().set_language(language)
+    }
+
     /// Ids of the last phrase tokenized or encoded, end of sentence included.
     pub fn source_ids(&self) -> &[u16] {
         self.source_ids.get(..self.source_len).unwrap_or_default()

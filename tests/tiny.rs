@@ -6,7 +6,7 @@
 use latimer::blob::layout::{
     Block, DECODER_ROLES, ENCODER_ROLES, Header, NONE, Role, SectionKind, SpecHeader, TensorEntry,
 };
-use latimer::blob::tokenizer::{TokenizerTables, source_flag, target_flag};
+use latimer::blob::tokenizer::{Algorithm, TokenizerTables, source_flag, target_flag};
 use latimer::blob::vocab::{VocabEntry, VocabParts};
 use latimer::blob::{Parts, Spec, emit, emit_len, tensor::dtype};
 use latimer::kernel::{ROWS, padded_len};
@@ -115,11 +115,13 @@ fn tokenizer_sections() -> (Vec<u8>, Vec<u8>) {
     let mut vocab_bytes = vec![0; vocab.emitted_len()];
     vocab.emit(&mut vocab_bytes).unwrap();
     let tables = TokenizerTables {
+        algorithm: Algorithm::Unigram,
         source_flags: source_flag::REMOVE_EXTRA_WHITESPACES
             | source_flag::ADD_DUMMY_PREFIX
             | source_flag::ESCAPE_WHITESPACES,
         target_flags: target_flag::DROP_LEADING | target_flag::DROP_ALL_LEADING,
         unk_id: 1,
+        language_id: 0,
         unk_score: (-12.5f32).to_bits(),
         trie: &[],
         strings: &[],

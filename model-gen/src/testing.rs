@@ -37,6 +37,13 @@ pub struct RandomSpec {
     pub tied_output: bool,
     /// `source.spm` has a character map and a user-defined piece, where the vocabulary has one of several letters.
     pub rich_tokenizer: bool,
+    /// `source.spm` and `target.spm` are BPE models with byte fallback and unused pieces; the vocabularies hold the 256
+    /// byte pieces and need room for them.
+    pub bpe: bool,
+    /// Languages with a code in the source vocabulary, and room for it.
+    pub languages: &'static [&'static str],
+    /// The special pieces stand elsewhere: `<pad>` 2, `</s>` 3, `<unk>` 4, and the decoder starts with the last id.
+    pub moved_ids: bool,
     /// Other seeds give other weights, pieces and scores.
     pub seed: u64,
 }
@@ -56,6 +63,9 @@ impl Default for RandomSpec {
             target_vocab: None,
             tied_output: true,
             rich_tokenizer: false,
+            bpe: false,
+            languages: &[],
+            moved_ids: false,
             seed: 2,
         }
     }
@@ -66,25 +76,31 @@ impl RandomSpec {
     fn target_pieces(&self) -> usize {
         self.target_vocab.unwrap_or(self.vocab)
     }
+
+    /// Ids of `</s>`, of `<pad>` and of the decoder's first input.
+    fn special_ids(&self) -> (usize, usize, usize) {
+        let last = self.target_pieces() - 1;
+        if self.moved_ids { (3, 2, last) } else { (0, last, last) }
+    }
 }
 
 /// Writes `config.json`, `model.safetensors` (F32), `source.spm`, `target.spm`, `vocab.json`, `target_vocab.json` where
 /// the target has a vocabulary of its own, and `tokenizer_config.json` into `dir`, which must exist.
 pub fn write_random_checkpoint(dir: &Path, spec: &RandomSpec) -> io::Result<()> {
     let mut random = SplitMix64::new(spec.seed);
-    let pieces = pieces::vocabulary(spec.vocab, &mut random);
+    let pieces = pieces::source(spec, &mut random);
     write_json(&dir.join("config.json"), &config(spec))?;
     write_vocabulary(&dir.join("vocab.json"), &pieces)?;
     let separate = spec.target_vocab.is_some();
     let languages = serde_json::json!({"source_lang": "eng", "target_lang": "spa", "separate_vocabs": separate});
     write_json(&dir.join("tokenizer_config.json"), &languages)?;
-    let source = spm::model(&pieces, spec.rich_tokenizer, &mut random);
+    let source = spm::model(&pieces, spec.rich_tokenizer, spec.bpe, &mut random);
     let target = match spec.target_vocab {
         None => source.clone(),
         Some(size) => {
-            let pieces = pieces::shuffled(pieces::vocabulary(size, &mut random), &mut random);
+            let pieces = pieces::target(spec, size, &mut random);
             write_vocabulary(&dir.join("target_vocab.json"), &pieces)?;
-            spm::model(&pieces, false, &mut random)
+            spm::model(&pieces, false, spec.bpe, &mut random)
         }
     };
     std::fs::write(dir.join("source.spm"), source)?;
@@ -102,7 +118,7 @@ fn write_json(path: &Path, value: &serde_json::Value) -> io::Result<()> {
 }
 
 fn config(spec: &RandomSpec) -> serde_json::Value {
-    let pad = spec.target_pieces() - 1;
+    let (eos, pad, start) = spec.special_ids();
     serde_json::json!({
         "model_type": "marian",
         "activation_function": spec.activation,
@@ -116,9 +132,9 @@ fn config(spec: &RandomSpec) -> serde_json::Value {
         "vocab_size": spec.vocab,
         "decoder_vocab_size": spec.target_pieces(),
         "bos_token_id": 0,
-        "eos_token_id": 0,
+        "eos_token_id": eos,
         "pad_token_id": pad,
-        "decoder_start_token_id": pad,
+        "decoder_start_token_id": start,
         "scale_embedding": true,
         "static_position_embeddings": true,
         "max_position_embeddings": 64,

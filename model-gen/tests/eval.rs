@@ -49,9 +49,23 @@ fn worst_sqnr(e: &Evaluation) -> f64 {
 }
 
 #[test]
-fn figures_of_a_random_model() {
-    let spec = RandomSpec::default();
-    let dir = random_checkpoint(&spec);
+fn figures_of_random_models() {
+    let separate = RandomSpec { target_vocab: Some(59), tied_output: false, ..RandomSpec::default() };
+    let bpe = RandomSpec {
+        vocab: 340,
+        target_vocab: Some(321),
+        bpe: true,
+        moved_ids: true,
+        languages: &["spa", "fra"],
+        ..RandomSpec::default()
+    };
+    for spec in [RandomSpec::default(), separate, bpe] {
+        figures_of(&spec);
+    }
+}
+
+fn figures_of(spec: &RandomSpec) {
+    let dir = random_checkpoint(spec);
     let pairs = pairs(40);
     for engine in common::ENGINES {
         let blob = packed(dir.path(), engine);

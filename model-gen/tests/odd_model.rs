@@ -49,7 +49,18 @@ fn cases() -> Vec<Case> {
     let wide = RandomSpec { d_model: 66, heads: 2, ffn: 131, vocab: 103, activation: "relu", ..base() };
     let sides = RandomSpec { target_vocab: Some(59), rich_tokenizer: true, ..base() };
     let untied = RandomSpec { target_vocab: Some(90), tied_output: false, rich_tokenizer: true, ..base() };
+    let bytes = RandomSpec {
+        vocab: 340,
+        target_vocab: Some(321),
+        bpe: true,
+        moved_ids: true,
+        languages: &["spa", "fra"],
+        encoder_layers: 1,
+        decoder_layers: 1,
+        ..base()
+    };
     vec![
+        Case { name: "BPE with bytes, special ids elsewhere", spec: bytes, separate: false },
         Case { name: "default", spec: base(), separate: false },
         Case { name: "separate matrices", spec: base(), separate: true },
         Case { name: "odd width", spec: odd, separate: false },

@@ -245,3 +245,23 @@ fn limits_below_the_vectors_are_named() {
         assert_eq!(sound.self_test(Limits { target_tokens: 1, ..LIMITS }), run(Error::Limits));
     }
 }
+
+/// The vectors are the packed language's, and the one chosen since is chosen still.
+#[test]
+fn a_chosen_language_does_not_matter() {
+    let languages = &["spa", "fra"];
+    let dir = random_checkpoint(&RandomSpec { vocab: 80, languages, ..RandomSpec::default() });
+    let options = model_gen::pack::Options { target: Some("spa".into()), ..model_gen::pack::Options::new(ENGINES[0]) };
+    let blob = AlignedBytes::copy_of(&model_gen::pack::pack(dir.path(), &options).unwrap().bytes);
+    let mut model = Model::from_bytes(&blob).unwrap();
+    assert_eq!(model.set_target(Some("deu")), Err(Error::UnknownLanguage));
+    let mut arena = AlignedBytes::zeroed(model.arena_len(LIMITS).unwrap());
+    for chosen in [Some("spa"), Some("fra"), None] {
+        let mut translator = model.translator(&mut arena, LIMITS).unwrap();
+        translator.set_target(chosen).unwrap();
+        let ids = translator.tokenize(b"a").unwrap().to_vec();
+        assert_eq!(translator.self_test(), Ok(2), "{chosen:?}");
+        assert_eq!(translator.tokenize(b"a").unwrap(), ids, "{chosen:?}");
+        assert_eq!(ids.len(), if chosen.is_some() { 4 } else { 3 });
+    }
+}

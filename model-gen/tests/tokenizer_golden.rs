@@ -23,7 +23,10 @@ fn sections() -> Option<TokenizerSections> {
     let source = SpmModel::parse("source.spm", &spm).unwrap();
     let target = SpmModel::parse("target.spm", &std::fs::read(dir.join("target.spm")).unwrap()).unwrap();
     let vocab = Vocab::read(&dir.join("vocab.json"), 2001, "vocab_size").unwrap();
-    Some(tokenizer_sections(&source, &target, &vocab, None, SpecialIds { eos: EOS, pad: 2000, unk: 1 }).unwrap())
+    Some(
+        tokenizer_sections(&source, &target, &vocab, None, SpecialIds { eos: EOS, pad: 2000, unk: 1, language: None })
+            .unwrap(),
+    )
 }
 
 fn tokenizer(sections: &TokenizerSections) -> Tokenizer<'_> {

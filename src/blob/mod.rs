@@ -76,6 +76,10 @@ impl<'a> Blob<'a> {
         &self.tokenizer
     }
 
+    pub(crate) const fn tokenizer_mut(&mut self) -> &mut Tokenizer<'a> {
+        &mut self.tokenizer
+    }
+
     /// The engine the blob was packed for.
     pub const fn engine(&self) -> EngineKind {
         self.engine

@@ -11,10 +11,10 @@ use crate::num::soft_float::is_finite32;
 record! {
     /// Start of the tokenizer section.
     pub struct TokenizerHeader[24] {
-        /// Segmentation: 0 unigram.
+        /// Segmentation: 0 unigram, 1 BPE.
         algorithm: u8 @ 0,
         /// Source side: 1 remove extra whitespace, 2 dummy prefix, 4 escape whitespace, 8 whitespace as suffix,
-        /// 16 byte fallback.
+        /// 16 byte fallback, 32 language codes, 64 default language.
         source_flags: u8 @ 1,
         /// Target side: 1 drop whitespace before the first piece, 2 drop it before all leading pieces.
         target_flags: u8 @ 2,
@@ -30,8 +30,31 @@ record! {
         trie_units: u32 @ 12,
         /// Bytes of the replacement strings, each ended by a zero byte.
         strings_len: u32 @ 16,
+        /// Id of the language code that phrases without one get; zero where there is no default language.
+        language_id: u16 @ 20,
         /// Zero.
-        reserved: u32 @ 20,
+        reserved: u16 @ 22,
+    }
+}
+
+/// How text is segmented; the discriminant is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Algorithm {
+    /// Unigram language model: [`crate::text::unigram`].
+    Unigram = 0,
+    /// Byte pair encoding.
+    Bpe = 1,
+}
+
+impl Algorithm {
+    /// The algorithm with a number; `None` also for those whose feature is off.
+    pub const fn from_header(algorithm: u8) -> Option<Self> {
+        match algorithm {
+            0 => Some(Algorithm::Unigram),
+            1 if cfg!(feature = "bpe") => Some(Algorithm::Bpe),
+            _ => None,
+        }
     }
 }
 
@@ -47,8 +70,12 @@ pub mod source_flag {
     pub const WHITESPACE_AS_SUFFIX: u8 = 8;
     /// Unknown characters become byte pieces.
     pub const BYTE_FALLBACK: u8 = 16;
+    /// A text may start with a language code, `>>xxx<<`, which is one piece.
+    pub const LANGUAGE_CODES: u8 = 32;
+    /// Texts that start with none get one.
+    pub const DEFAULT_LANGUAGE: u8 = 64;
     /// All of them.
-    pub const ALL: u8 = 31;
+    pub const ALL: u8 = 127;
 }
 
 /// Bits of [`TokenizerHeader::target_flags`].
@@ -64,12 +91,16 @@ pub mod target_flag {
 /// What the tokenizer section holds, borrowed.
 #[derive(Clone, Copy)]
 pub struct TokenizerTables<'b> {
+    /// How text is segmented.
+    pub algorithm: Algorithm,
     /// Bits of [`source_flag`].
     pub source_flags: u8,
     /// Bits of [`target_flag`].
     pub target_flags: u8,
     /// Id of source pieces that are not in the vocabulary.
     pub unk_id: u16,
+    /// Id of the language code that texts without one get; zero unless [`source_flag::DEFAULT_LANGUAGE`] is set.
+    pub language_id: u16,
     /// Score of an unknown character, the bits of a binary32.
     pub unk_score: u32,
     /// Little-endian units of the double array; empty without a character map.
@@ -97,14 +128,13 @@ impl<'b> TokenizerTables<'b> {
     /// `None` where a range leaves the section.
     fn parse_checked(section: &'b [u8]) -> Option<Result<Self, BlobError>> {
         let header = TokenizerHeader::read(section, 0)?;
-        if header.algorithm != 0
-            || header.charsmap > 1
-            || header.source_flags & !source_flag::ALL != 0
-            || header.target_flags & !target_flag::ALL != 0
-            || header.reserved != 0
-        {
-            return Some(Err(BlobError::Unsupported { section: SectionKind::Tokenizer as u32, index: 0 }));
-        }
+        let known = header.charsmap <= 1
+            && header.source_flags & !source_flag::ALL == 0
+            && header.target_flags & !target_flag::ALL == 0
+            && header.reserved == 0;
+        let Some(algorithm) = Algorithm::from_header(header.algorithm).filter(|_| known) else {
+            return Some(Err(unsupported()));
+        };
         let (_, rest) = section.split_at_checked(TokenizerHeader::SIZE)?;
         let (trie, rest) = rest.split_at_checked((header.trie_units as usize).checked_mul(4)?)?;
         let (strings, rest) = rest.split_at_checked(header.strings_len as usize)?;
@@ -112,11 +142,18 @@ impl<'b> TokenizerTables<'b> {
         let (trie, _) = trie.as_chunks::<4>();
         let consistent = rest.len() == header.unk_surface_len as usize
             && is_finite32(header.unk_score)
-            && (header.charsmap == 1) != trie.is_empty();
+            && (header.charsmap == 1) != trie.is_empty()
+            && match header.source_flags & (source_flag::LANGUAGE_CODES | source_flag::DEFAULT_LANGUAGE) {
+                0 | source_flag::LANGUAGE_CODES => header.language_id == 0,
+                source_flag::DEFAULT_LANGUAGE => false,
+                _ => true,
+            };
         consistent.then_some(Ok(TokenizerTables {
+            algorithm,
             source_flags: header.source_flags,
             target_flags: header.target_flags,
             unk_id: header.unk_id,
+            language_id: header.language_id,
             unk_score: header.unk_score,
             trie,
             strings,
@@ -138,7 +175,7 @@ impl<'b> TokenizerTables<'b> {
         let len = self.emitted_len();
         let (header, rest) = out.get_mut(..len)?.split_at_mut_checked(TokenizerHeader::SIZE)?;
         TokenizerHeader {
-            algorithm: 0,
+            algorithm: self.algorithm as u8,
             source_flags: self.source_flags,
             target_flags: self.target_flags,
             charsmap: u8::from(!self.trie.is_empty()),
@@ -147,6 +184,7 @@ impl<'b> TokenizerTables<'b> {
             unk_score: self.unk_score,
             trie_units: self.trie.len().try_into().ok()?,
             strings_len: self.strings.len().try_into().ok()?,
+            language_id: self.language_id,
             reserved: 0,
         }
         .write(header, 0)?;
@@ -159,7 +197,11 @@ impl<'b> TokenizerTables<'b> {
     }
 }
 
-fn malformed() -> BlobError {
+const fn unsupported() -> BlobError {
+    BlobError::Unsupported { section: SectionKind::Tokenizer as u32, index: 0 }
+}
+
+const fn malformed() -> BlobError {
     BlobError::Malformed { section: SectionKind::Tokenizer as u32, index: 0 }
 }
 
@@ -169,9 +211,11 @@ mod tests {
     use proptest::prelude::*;
 
     const TABLES: TokenizerTables = TokenizerTables {
+        algorithm: Algorithm::Unigram,
         source_flags: source_flag::ALL,
         target_flags: target_flag::DROP_LEADING,
         unk_id: 1,
+        language_id: 3,
         unk_score: 0xc1200000,
         trie: &[[1, 2, 3, 4], [5, 6, 7, 8]],
         strings: b"a\0bc\0",
@@ -196,12 +240,18 @@ mod tests {
     fn refuses_what_it_can_not_run() {
         let mut bytes = [0u8; 64];
         let len = TABLES.emit(&mut bytes).unwrap();
-        for (at, value) in [(0, 1), (1, 32), (2, 4), (3, 2), (20, 1)] {
+        for (at, value) in [(0, 2), (1, 128), (2, 4), (3, 2), (22, 1)] {
             let mut bytes = bytes;
             bytes[at] = value;
             let error = TokenizerTables::parse(&bytes[..len]).unwrap_err();
             assert_eq!(error, BlobError::Unsupported { section: 4, index: 0 }, "byte {at}");
         }
+        let mut no_codes = bytes;
+        no_codes[1] &= !source_flag::LANGUAGE_CODES;
+        assert_eq!(TokenizerTables::parse(&no_codes[..len]).unwrap_err(), malformed(), "a default without codes");
+        let mut no_default = bytes;
+        no_default[1] &= !source_flag::DEFAULT_LANGUAGE;
+        assert_eq!(TokenizerTables::parse(&no_default[..len]).unwrap_err(), malformed(), "the id of no language");
         bytes[11] = 0x7f;
         bytes[10] = 0x80;
         assert_eq!(TokenizerTables::parse(&bytes[..len]).unwrap_err(), malformed(), "infinite unknown score");

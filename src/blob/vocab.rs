@@ -108,10 +108,10 @@ impl<'b> Vocab<'b> {
                     }
                     bytes_seen = bytes_seen.checked_add(1)?;
                 }
-                let score = self.scores.get(index).map(|s| u32::from_le_bytes(*s))?;
+                let score = self.score_bits(index)?;
                 let score_sound = match self.source_kind(index)? {
                     SourceKind::None => true,
-                    SourceKind::Normal => is_finite32(score),
+                    SourceKind::Normal | SourceKind::Unused => is_finite32(score),
                     SourceKind::UserDefined => is_finite64(self.wide_score(score)?),
                 };
                 if self.target_kind(index)? == TargetKind::Byte {

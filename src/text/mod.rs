@@ -1,20 +1,24 @@
-//! Text to ids and ids to text, equal to SentencePiece's C++ on every string.
+//! Text to ids and ids to text, equal to SentencePiece's C++ on every string, unigram and BPE models alike.
 //!
 //! Any bytes are a text: what is not UTF-8 becomes U+FFFD, a byte at a time. Nothing here computes with floats; the
 //! scores' IEEE arithmetic is done in integers by [`crate::num::soft_float`].
 
+#[cfg(feature = "bpe")]
+mod bpe;
 mod charsmap;
 pub mod detokenizer;
+mod language;
 mod normalizer;
+mod segments;
 pub mod unigram;
 pub mod vocab;
 
 pub use detokenizer::Detokenizer;
-pub use unigram::Node;
+pub use segments::{MAX_TEXT, Node};
 pub use vocab::Vocab;
 
 use crate::blob::layout::SectionKind;
-use crate::blob::tokenizer::{TokenizerTables, source_flag};
+use crate::blob::tokenizer::{Algorithm, TokenizerTables, source_flag};
 use crate::error::{BlobError, Error};
 use charsmap::CharsMap;
 use core::ops::Range;
@@ -37,6 +41,8 @@ pub struct Tokenizer<'b> {
     source: Vocab<'b>,
     target: Vocab<'b>,
     has_user_defined: bool,
+    /// Language code of texts that have none.
+    language_id: Option<u16>,
 }
 
 /// Sizes; not the tables.
@@ -59,12 +65,22 @@ impl<'b> Tokenizer<'b> {
             Some(bytes) => Vocab::parse(bytes, SectionKind::TargetVocab as u32)?,
             None => source,
         };
-        if source.entry_of(tables.unk_id).is_none() {
+        let kinds = source.kinds.iter().fold(0u16, |seen, kind| seen | 1 << (kind & 15));
+        let has = |kind: SourceKind| kinds & 1 << kind as u16 != 0;
+        let has_user_defined = has(SourceKind::UserDefined);
+        let unused_fits = tables.algorithm == Algorithm::Bpe || !has(SourceKind::Unused);
+        let mut tokenizer = Tokenizer { tables, source, target, has_user_defined, language_id: None };
+        tokenizer.swap_language(None);
+        let ids_fit = [tables.unk_id, tables.language_id].iter().all(|&id| source.entry_of(id).is_some());
+        if !ids_fit || !unused_fits {
             return Err(BlobError::Malformed { section: SectionKind::Tokenizer as u32, index: 0 });
         }
-        let has_user_defined =
-            (0..source.len()).any(|entry| source.source_kind(entry) == Some(SourceKind::UserDefined));
-        Ok(Tokenizer { tables, source, target, has_user_defined })
+        Ok(tokenizer)
+    }
+
+    /// How text is segmented.
+    pub const fn algorithm(&self) -> Algorithm {
+        self.tables.algorithm
     }
 
     /// Id of source pieces that the vocabulary lacks.
@@ -87,12 +103,16 @@ impl<'b> Tokenizer<'b> {
         self.target.piece(id)
     }
 
-    /// Writes the normalized text to `out` and returns its length in bytes. Whitespace that is dropped from the end
+    /// Writes the normalized text, a language code included, to `out` and returns its length in bytes. Whitespace that is dropped from the end
     /// takes room in `out` first.
     pub fn normalize(&self, text: &[u8], out: &mut [u8]) -> Result<usize, Error> {
         let charsmap = CharsMap { trie: self.tables.trie, strings: self.tables.strings };
-        let user_defined = self.has_user_defined.then_some(self.source);
-        Normalizer { flags: self.tables.source_flags, charsmap, user_defined }.normalize(text, out)
+        Normalizer { flags: self.tables.source_flags, charsmap, user_defined: self.user_defined() }.normalize(text, out)
+    }
+
+    /// The vocabulary, if it has user-defined pieces to look for.
+    fn user_defined(&self) -> Option<Vocab<'b>> {
+        self.has_user_defined.then_some(self.source)
     }
 
     /// Writes the ids of a text to `ids`, without the end of sentence, and returns their number.
@@ -110,22 +130,31 @@ impl<'b> Tokenizer<'b> {
     /// Calls `visit` with each id of a text and its range of bytes in the normalized text (`work.text`).
     ///
     /// The bytes of an unknown character under byte fallback come one by one; a run of unknown characters otherwise
-    /// is one id.
+    /// is one id. A language code has an empty range.
     pub fn encode_with(
         &self,
         text: &[u8],
         work: EncodeWork,
         mut visit: impl FnMut(u16, Range<usize>) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        let limit = work.text.len().min(work.nodes.len()).min(unigram::MAX_TEXT);
+        let (language, text) = self.split_language(text);
+        if let Some(id) = language {
+            visit(id, 0..0)?;
+        }
+        let limit = work.text.len().min(work.nodes.len()).min(MAX_TEXT);
         let too_long = Error::TextTooLong { limit };
         let room = work.text.get_mut(..limit).ok_or(too_long)?;
         let len = self.normalize(text, room)?;
         let text = work.text.get(..len).ok_or(too_long)?;
         let nodes = work.nodes.get_mut(..len).ok_or(too_long)?;
         let byte_fallback = self.tables.source_flags & source_flag::BYTE_FALLBACK != 0;
+        let segments = match self.tables.algorithm {
+            #[cfg(feature = "bpe")]
+            Algorithm::Bpe => bpe::segment(&self.source, self.user_defined(), text, nodes),
+            _ => unigram::segment(&self.source, self.tables.unk_score, text, nodes),
+        };
         let mut unknown = 0..0;
-        for (range, entry) in unigram::segment(&self.source, self.tables.unk_score, text, nodes) {
+        for (range, entry) in segments {
             match entry {
                 Some(entry) => {
                     self.visit_unknown(text, &mut unknown, &mut visit)?;

@@ -2,7 +2,7 @@
 //! the treatment of whitespace. Input is any bytes; output is what the segmenter reads.
 
 use super::charsmap::CharsMap;
-use super::vocab::{SourceKind, Vocab};
+use super::vocab::Vocab;
 use crate::blob::tokenizer::source_flag;
 use crate::error::Error;
 
@@ -75,7 +75,7 @@ impl Normalizer<'_> {
         if text.is_empty() {
             return None;
         }
-        if let Some(len) = self.user_defined_len(text) {
+        if let Some(len) = self.user_defined.as_ref().and_then(|vocab| vocab.user_defined_len(text)) {
             return text.split_at_checked(len);
         }
         if let Some((len, replacement)) = self.charsmap.longest_match(text) {
@@ -85,16 +85,6 @@ impl Normalizer<'_> {
             Some(len) => text.split_at_checked(len),
             None => Some((REPLACEMENT.as_bytes(), text.get(1..)?)),
         }
-    }
-
-    /// Length of the longest user-defined piece that `text` starts with.
-    fn user_defined_len(&self, text: &[u8]) -> Option<usize> {
-        let vocab = self.user_defined.as_ref()?;
-        let matches = vocab.prefixes(text);
-        matches
-            .filter(|&(entry, _)| vocab.source_kind(entry) == Some(SourceKind::UserDefined))
-            .last()
-            .map(|(_, len)| len)
     }
 
     const fn has(&self, flag: u8) -> bool {

@@ -26,9 +26,14 @@ const STRINGS: &[u8] = b"a\0a b\0";
 
 /// A tokenizer section and a vocabulary with every kind of piece.
 fn sections(source_flags: u8) -> (Vec<u8>, Vec<u8>) {
+    sections_of(Algorithm::Unigram, source_flags)
+}
+
+fn sections_of(algorithm: Algorithm, source_flags: u8) -> (Vec<u8>, Vec<u8>) {
     use {SourceKind as S, TargetKind as T};
     let mut pieces: Vec<(String, u32, S, T)> = vec![
         ("</s>".into(), 0, S::None, T::Hidden),
+        (">>ab<<".into(), 0, S::None, T::Hidden),
         ("<unk>".into(), 0, S::None, T::Unknown),
         ("a".into(), (-1.0f32).to_bits(), S::Normal, T::Normal),
         ("ab".into(), (-1.5f32).to_bits(), S::Normal, T::Normal),
@@ -37,6 +42,10 @@ fn sections(source_flags: u8) -> (Vec<u8>, Vec<u8>) {
         ("\u{2581}".into(), (-2.0f32).to_bits(), S::Normal, T::Normal),
         ("\u{2581}a".into(), (-2.5f32).to_bits(), S::Normal, T::Normal),
     ];
+    if algorithm == Algorithm::Bpe {
+        pieces.push(("aa".into(), (-1.0f32).to_bits(), S::Unused, T::Normal));
+        pieces.push(("aaa".into(), (-3.0f32).to_bits(), S::Normal, T::Normal));
+    }
     pieces.extend((0..=255u8).map(|byte| (format!("<0x{byte:02X}>"), 0, S::None, T::Byte)));
     pieces.sort_by(|a, b| a.0.cmp(&b.0));
     let mut entries = vec![];
@@ -48,8 +57,10 @@ fn sections(source_flags: u8) -> (Vec<u8>, Vec<u8>) {
     let mut vocab = vec![0; parts.emitted_len()];
     assert_eq!(parts.emit(&mut vocab), Some(vocab.len()));
     let tables = TokenizerTables {
+        algorithm,
         source_flags,
         target_flags: target_flag::ALL,
+        language_id: 0,
         unk_id: pieces.iter().position(|p| p.0 == "<unk>").unwrap() as u16,
         unk_score: (-12.5f32).to_bits(),
         trie: &charsmap(),
@@ -124,10 +135,10 @@ fn faults_in_a_vocabulary_are_found() {
         vocab[at] = to;
         Tokenizer::parse(&tokenizer, &vocab, None).map(|_| ()).unwrap_err()
     };
-    // Entry 261 is "foreign": before "b", not UTF-8, or after what the index by first byte says.
-    assert_eq!(changed(b"foreign", b'a'), BlobError::Malformed { section: 5, index: 261 });
+    // Entry 262 is "foreign": before "b", not UTF-8, or after what the index by first byte says.
+    assert_eq!(changed(b"foreign", b'a'), BlobError::Malformed { section: 5, index: 262 });
     assert_eq!(changed(b"foreign", 0xff), BlobError::Malformed { section: 5, index: 0 });
-    assert_eq!(changed(b"foreign", b'g'), BlobError::Malformed { section: 5, index: 261 });
+    assert_eq!(changed(b"foreign", b'g'), BlobError::Malformed { section: 5, index: 262 });
 }
 
 /// Everything that can be asked of a tokenizer, if the sections parse.
@@ -144,18 +155,35 @@ fn exercise(tokenizer: &[u8], vocab: &[u8], text: &[u8], ids: &[u16]) {
 /// Texts of bytes that mean something here, and of any.
 fn text() -> impl Strategy<Value = Vec<u8>> {
     let byte = prop_oneof![
-        4 => prop::sample::select(&b"abA \xc3\x80\xe2\x96\x81\xff\0"[..]),
+        4 => prop::sample::select(&b"abA <>\xc3\x80\xe2\x96\x81\xff\0"[..]),
         1 => any::<u8>(),
     ];
     prop::collection::vec(byte, 0..60)
+}
+
+#[test]
+fn bpe_takes_unused_pieces_apart() {
+    let (tokenizer, vocab) = sections_of(Algorithm::Bpe, USUAL);
+    let tokenizer = Tokenizer::parse(&tokenizer, &vocab, None).unwrap();
+    // "b" is user-defined, so that nothing merges with it.
+    let wanted = ["\u{2581}", "aaa", "b", "\u{2581}", "a", "a", "b", "\u{2581}a", "b"];
+    assert_eq!(encode(&tokenizer, b"aaab aab ab", 64).unwrap(), wanted);
+    let (unigram, _) = sections_of(Algorithm::Unigram, USUAL);
+    let error = Tokenizer::parse(&unigram, &vocab, None).unwrap_err();
+    assert_eq!(error, BlobError::Malformed { section: 4, index: 0 });
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
     #[test]
-    fn any_text_encodes_or_is_too_long(text in text(), flags in 0u8..32, room in 0usize..200) {
-        let (tokenizer, vocab) = sections(flags);
+    fn any_text_encodes_or_is_too_long(
+        text in text(),
+        bpe in any::<bool>(),
+        flags in 0u8..64,
+        room in 0usize..200,
+    ) {
+        let (tokenizer, vocab) = sections_of(if bpe { Algorithm::Bpe } else { Algorithm::Unigram }, flags);
         let tokenizer = Tokenizer::parse(&tokenizer, &vocab, None).unwrap();
         match encode(&tokenizer, &text, room) {
             Ok(_) | Err(Error::TextTooLong { .. } | Error::TooManyTokens { .. }) => {}
@@ -185,9 +213,13 @@ proptest! {
     fn damaged_sections_never_panic(
         damage in prop::collection::vec((any::<bool>(), any::<prop::sample::Index>(), any::<u8>()), 1..4),
         text in text(),
+        bpe in any::<bool>(),
         ids in prop::collection::vec(0u16..300, 0..20),
     ) {
-        let (mut tokenizer, mut vocab) = sections(USUAL | source_flag::BYTE_FALLBACK);
+        let (mut tokenizer, mut vocab) = sections_of(
+            if bpe { Algorithm::Bpe } else { Algorithm::Unigram },
+            USUAL | source_flag::BYTE_FALLBACK | source_flag::LANGUAGE_CODES,
+        );
         for (which, at, value) in damage {
             let section = if which { &mut tokenizer } else { &mut vocab };
             let at = at.index(section.len());
@@ -201,9 +233,11 @@ proptest! {
         let (_, vocab) = sections(USUAL);
         let trie: Vec<[u8; 4]> = units.into_iter().map(u32::to_le_bytes).collect();
         let tables = TokenizerTables {
+            algorithm: Algorithm::Unigram,
             source_flags: USUAL,
             target_flags: 0,
             unk_id: 0,
+            language_id: 0,
             unk_score: 0,
             trie: &trie,
             strings: &strings,

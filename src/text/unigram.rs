@@ -9,33 +9,17 @@
 //! pieces another bonus and resets sums beyond 100,000, so that near ties can go the other way there.
 
 use super::normalizer::char_len_by_lead;
+use super::segments::{Node, Segments, UNKNOWN, before};
 use super::vocab::{Score, Vocab};
 use crate::num::soft_float::{add, add32, greater, narrow, widen};
-use bytemuck::{Pod, Zeroable};
-use core::ops::Range;
 
-/// Work memory for one byte of normalized text: the best piece that ends with it.
-#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
-#[repr(C)]
-pub struct Node {
-    /// Score of the best path to here, the bits of a binary32; later the end of the piece that follows.
-    score: u32,
-    /// Where the piece starts, or `UNSET`.
-    start: u16,
-    /// Entry of the piece, or `UNKNOWN`.
-    entry: u16,
-}
-
-/// No piece ends here. Texts are short enough that no piece can start here either.
+/// Instead of a start: no piece ends here. Texts are short enough that no piece can start here either.
 const UNSET: u16 = u16::MAX;
-/// Not an entry: a character that no piece covers.
-const UNKNOWN: u16 = u16::MAX;
-/// Longest text in bytes.
-pub const MAX_TEXT: usize = u16::MAX as usize;
 
-/// Finds the best path; `nodes` has one element a byte of `text`. Returns the segments in order.
+/// Finds the best path; `nodes` has one element a byte of `text`: the best piece that ends with it, its start as link,
+/// its score the bits of a binary32. Returns the segments in order.
 pub(crate) fn segment<'n>(vocab: &Vocab, unk_score: u32, text: &[u8], nodes: &'n mut [Node]) -> Segments<'n> {
-    nodes.fill(Node { score: 0, start: UNSET, entry: UNKNOWN });
+    nodes.fill(Node { score: 0, link: UNSET, entry: UNKNOWN });
     let mut start = 0;
     let mut score = 0;
     while let Some(rest) = text.get(start..)
@@ -64,8 +48,8 @@ pub(crate) fn segment<'n>(vocab: &Vocab, unk_score: u32, text: &[u8], nodes: &'n
 /// Offers `start..start + len` as the piece that ends there.
 fn relax(nodes: &mut [Node], start: usize, len: usize, candidate: u64, entry: u16) {
     let Some(node) = nodes.get_mut(start.wrapping_add(len).wrapping_sub(1)) else { return };
-    if node.start == UNSET || greater(candidate, widen(node.score)) {
-        *node = Node { score: narrow(candidate), start: start as u16, entry };
+    if node.link == UNSET || greater(candidate, widen(node.score)) {
+        *node = Node { score: narrow(candidate), link: start as u16, entry };
     }
 }
 
@@ -74,7 +58,7 @@ fn link(nodes: &mut [Node], end: usize) -> Segments<'_> {
     let mut end = end as u32;
     let mut next = end;
     while let Some(node) = before(nodes, end as usize) {
-        let start = u32::from(node.start);
+        let start = u32::from(node.link);
         next = end;
         // Always so, whatever the scores; said here so that the walk ends even if it were not.
         if start >= end {
@@ -86,32 +70,4 @@ fn link(nodes: &mut [Node], end: usize) -> Segments<'_> {
         end = start;
     }
     Segments { nodes, start: 0, end: next as usize }
-}
-
-/// The node of the piece that ends before position `end`.
-fn before(nodes: &[Node], end: usize) -> Option<&Node> {
-    nodes.get(end.checked_sub(1)?)
-}
-
-/// The best path: ranges of the text and their entries, `None` for a character that no piece covers.
-pub(crate) struct Segments<'n> {
-    nodes: &'n [Node],
-    start: usize,
-    end: usize,
-}
-
-impl Iterator for Segments<'_> {
-    type Item = (Range<usize>, Option<usize>);
-
-    fn next(&mut self) -> Option<Self::Item> {
-        if self.start >= self.end {
-            return None;
-        }
-        let node = before(self.nodes, self.end)?;
-        let range = self.start..self.end;
-        self.start = self.end;
-        // The last piece has its score there instead of a link, and ends the text.
-        self.end = if self.end == self.nodes.len() { self.end } else { node.score as usize };
-        Some((range, (node.entry != UNKNOWN).then_some(node.entry.into())))
-    }
 }

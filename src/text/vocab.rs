@@ -7,12 +7,14 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum SourceKind {
-    /// Never matched: unused, control, unknown, byte, or not a piece of the segmenter.
+    /// Never matched: control, unknown, byte, unused (in a unigram model), or not a piece of the segmenter.
     None = 0,
     /// Matched at its score.
     Normal = 1,
     /// Matched at a bonus score, and kept as it is by the normalizer.
     UserDefined = 2,
+    /// Matched at its score and taken apart again; in BPE models only.
+    Unused = 3,
 }
 
 /// How a piece is written out.
@@ -100,12 +102,30 @@ impl<'b> Vocab<'b> {
 
     /// Score of an entry in segmentation, or `None` where it is never matched.
     pub(crate) fn score(&self, entry: usize) -> Option<Score> {
-        let score = u32::from_le_bytes(*self.scores.get(entry)?);
+        let score = self.score_bits(entry)?;
         match self.source_kind(entry)? {
-            SourceKind::None => None,
+            SourceKind::None | SourceKind::Unused => None,
             SourceKind::Normal => Some(Score::Normal(score)),
             SourceKind::UserDefined => Some(Score::UserDefined(self.wide_score(score)?)),
         }
+    }
+
+    /// The score as it stands in the table.
+    pub(crate) fn score_bits(&self, entry: usize) -> Option<u32> {
+        self.scores.get(entry).map(|score| u32::from_le_bytes(*score))
+    }
+
+    /// The entry whose text is all of `text`, if segmentation knows it.
+    #[cfg(feature = "bpe")]
+    pub(crate) fn matched(&self, text: &[u8]) -> Option<(usize, SourceKind)> {
+        let (entry, _) = self.prefixes(text).find(|&(_, len)| len == text.len())?;
+        Some((entry, self.source_kind(entry).filter(|kind| *kind != SourceKind::None)?))
+    }
+
+    /// Length of the longest user-defined piece that `text` starts with.
+    pub(crate) fn user_defined_len(&self, text: &[u8]) -> Option<usize> {
+        let user_defined = |&(entry, _): &(usize, usize)| self.source_kind(entry) == Some(SourceKind::UserDefined);
+        self.prefixes(text).filter(user_defined).last().map(|(_, len)| len)
     }
 
     pub(crate) fn wide_score(&self, index: u32) -> Option<u64> {
@@ -134,6 +154,7 @@ impl<'b> Vocab<'b> {
             0 => Some(SourceKind::None),
             1 => Some(SourceKind::Normal),
             2 => Some(SourceKind::UserDefined),
+            3 => Some(SourceKind::Unused),
             _ => None,
         }
     }

@@ -38,6 +38,9 @@ pub struct Args {
     /// exp and inverse square root of the f16 engine from micromath: shorter code, coarser.
     #[arg(long)]
     micromath: bool,
+    /// Target language of phrases that do not start with a code, in a model of several: `xxx` of >>xxx<<.
+    #[arg(long, value_name = "CODE")]
+    target: Option<String>,
     /// Metadata to record: licence, source, name, ...
     #[arg(long, value_name = "KEY=VALUE")]
     meta: Vec<String>,
@@ -82,6 +85,7 @@ fn options(args: &Args) -> Result<Options> {
     }
     options.micromath = args.micromath;
     options.model_version = args.model_version;
+    options.target = args.target.clone();
     for entry in &args.meta {
         let (key, value) = entry.split_once('=').with_context(|| format!("--meta {entry}: write KEY=VALUE"))?;
         options.meta.push((key.to_owned(), value.to_owned()));

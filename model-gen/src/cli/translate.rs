@@ -1,8 +1,9 @@
 //! `model-gen translate`.
 
 use super::{LimitArgs, complain, parse_blob, read_blob};
+use crate::import::language::unknown;
 use crate::run::{Translation, translate_all};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use indicatif::ProgressBar;
 use latimer::report::{ErrorReport, Report};
 use latimer::{Error, Limits, Model};
@@ -29,6 +30,9 @@ pub struct Args {
     /// One JSON line a phrase: source, ids, target, checksum of the logits.
     #[arg(long)]
     json: bool,
+    /// Target language of phrases that do not start with a code, in a model of several: `xxx` of >>xxx<<.
+    #[arg(long, value_name = "CODE")]
+    target: Option<String>,
     /// Target tokens at most, end of sentence included.
     #[arg(long, value_name = "N")]
     max_tokens: Option<std::num::NonZeroUsize>,
@@ -39,7 +43,11 @@ pub struct Args {
 /// Translates arguments, or standard input line by line.
 pub fn run(args: &Args) -> Result<ExitCode> {
     let bytes = read_blob(&args.blob)?;
-    let model = parse_blob(&args.blob, &bytes)?;
+    let mut model = parse_blob(&args.blob, &bytes)?;
+    if let Some(code) = &args.target {
+        let (tokenizer, name) = (*model.blob().tokenizer(), args.blob.display().to_string());
+        model.set_target(Some(code)).map_err(|_| anyhow!(unknown(code, &name, tokenizer.languages())))?;
+    }
     let limits = args.limits.of(&model);
     model.arena_len(limits).with_context(|| {
         let most = model.blob().spec().most_positions();

@@ -42,6 +42,7 @@ impl TargetTokenizer {
             eos: u16::try_from(config.eos_token_id)?,
             pad: u16::try_from(config.pad_token_id)?,
             unk: u16::try_from(unk)?,
+            language: None,
         };
         let sections = tokenizer_sections(&spm, &spm, vocab, None, ids)?;
         let (tokenizer, vocab) =

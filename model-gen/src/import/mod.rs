@@ -6,6 +6,8 @@
 pub mod checkpoint;
 pub mod config;
 pub mod error;
+pub mod language;
+pub mod other_tokenizers;
 pub mod positions;
 pub mod spm;
 pub mod tensors;

@@ -2,13 +2,17 @@
 //!
 //! Ids come from the piece *string* through `vocab.json`; SentencePiece's own ids end here.
 
-use super::spm::{ModelType, NormalizerSpec, PieceType, SpmModel, TrainerSpec};
+use super::spm::{NormalizerSpec, SpmModel, TrainerSpec};
 use super::vocab::Vocab;
 use anyhow::{Context, ensure};
 use latimer::blob::tokenizer::{TokenizerTables, source_flag, target_flag};
-use latimer::blob::vocab::{MAX_ENTRIES, VocabEntry, VocabParts, byte_of_piece};
+use latimer::blob::vocab::{MAX_ENTRIES, VocabEntry, VocabParts};
 use latimer::text::vocab::{SourceKind, TargetKind};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
+
+mod pieces;
+
+use pieces::Pieces;
 
 /// What SentencePiece adds to the lowest score for a character that no piece covers.
 const UNK_PENALTY: f32 = 10.0;
@@ -22,6 +26,8 @@ pub struct SpecialIds {
     pub pad: u16,
     /// Pieces that the vocabulary lacks.
     pub unk: u16,
+    /// The language code (`>>xxx<<`) put before source texts that have none.
+    pub language: Option<u16>,
 }
 
 /// Bytes of the tokenizer sections.
@@ -64,7 +70,7 @@ pub fn tokenizer_sections(
         Some(_) => vocab_section(vocab, Some(&source_pieces), None, ids)?,
     };
     let target_vocab = target_vocab.map(|vocab| vocab_section(vocab, None, Some(&target_pieces), ids)).transpose()?;
-    let tokenizer = tokenizer_section(source, target, &source_pieces, ids)?;
+    let tokenizer = tokenizer_section(source, target, &source_pieces, vocab, ids)?;
     Ok(TokenizerSections { tokenizer, source_vocab, target_vocab })
 }
 
@@ -72,6 +78,7 @@ fn tokenizer_section(
     source: &SpmModel,
     target: &SpmModel,
     source_pieces: &Pieces,
+    vocab: &Vocab,
     ids: SpecialIds,
 ) -> anyhow::Result<Vec<u8>> {
     let denormalizer = target.denormalizer_spec.clone().unwrap_or_default();
@@ -83,10 +90,19 @@ fn tokenizer_section(
     let trainer = target.trainer();
     // SentencePiece takes the surface as a C string.
     let unk_surface = trainer.unk_surface().split('\0').next().unwrap_or_default();
+    let mut flags = source_flags(&source.normalizer(), &source.trainer());
+    if vocab.language_codes().next().is_some() {
+        flags |= source_flag::LANGUAGE_CODES;
+    }
+    if ids.language.is_some() {
+        flags |= source_flag::DEFAULT_LANGUAGE;
+    }
     let tables = TokenizerTables {
-        source_flags: source_flags(&source.normalizer(), &source.trainer()),
+        algorithm: source_pieces.algorithm,
+        source_flags: flags,
         target_flags: target_flags(&target.normalizer()),
         unk_id: ids.unk,
+        language_id: ids.language.unwrap_or(0),
         unk_score: (source_pieces.min_score - UNK_PENALTY).to_bits(),
         trie: &trie,
         strings: &strings,
@@ -115,78 +131,6 @@ fn target_flags(normalizer: &NormalizerSpec) -> u8 {
         (true, _) => target_flag::DROP_LEADING | target_flag::DROP_ALL_LEADING,
         (false, true) => target_flag::DROP_LEADING,
         (false, false) => 0,
-    }
-}
-
-/// A model's pieces by string. One string may be both a matched piece and a reserved one, as in SentencePiece.
-struct Pieces {
-    matched: HashMap<String, (PieceType, f32)>,
-    reserved: HashMap<String, PieceType>,
-    min_score: f32,
-    max_score: f32,
-}
-
-impl Pieces {
-    fn read(name: &str, model: &SpmModel) -> anyhow::Result<Self> {
-        let trainer = model.trainer();
-        let model_type = trainer.model_type();
-        ensure!(model_type == ModelType::Unigram, "{name}: trainer_spec.model_type is {model_type:?}, not Unigram");
-        // Where SentencePiece starts from; the greatest score is at least the least positive normal number.
-        let (mut min_score, mut max_score) = (f32::MAX, f32::MIN_POSITIVE);
-        let mut pieces = Pieces { matched: HashMap::new(), reserved: HashMap::new(), min_score, max_score };
-        for (index, piece) in model.pieces.iter().enumerate() {
-            let field = format!("{name}: pieces[{index}]");
-            let text = str::from_utf8(piece.piece()).with_context(|| format!("{field} is not UTF-8"))?;
-            let (kind, score) = (piece.r#type(), piece.score());
-            ensure!(!text.is_empty(), "{field} is empty");
-            ensure!(!text.contains('\0'), "{field} contains a zero byte, which SentencePiece can't match");
-            ensure!(score.is_finite(), "{field} (\"{text}\") has the score {score}");
-            if kind == PieceType::Byte {
-                ensure!(trainer.byte_fallback(), "{field} is a byte piece, but trainer_spec.byte_fallback is false");
-                ensure!(byte_of_piece(text).is_some(), "{field} (\"{text}\") is a byte piece not of the form <0xNN>");
-            }
-            let known = match kind {
-                PieceType::Normal | PieceType::UserDefined | PieceType::Unused => {
-                    pieces.matched.insert(text.to_owned(), (kind, score)).is_some()
-                }
-                PieceType::Unknown | PieceType::Control | PieceType::Byte => {
-                    pieces.reserved.insert(text.to_owned(), kind).is_some()
-                }
-            };
-            ensure!(!known, "{field} (\"{text}\") stands there twice");
-            if kind == PieceType::Normal {
-                (min_score, max_score) = (min_score.min(score), max_score.max(score));
-            }
-        }
-        let count = |kind| pieces.reserved.values().filter(|&&k| k == kind).count();
-        let (unknown, bytes) = (count(PieceType::Unknown), count(PieceType::Byte));
-        ensure!(unknown == 1, "{name} has {unknown} pieces of the type UNKNOWN, not one");
-        ensure!(!trainer.byte_fallback() || bytes == 256, "{name} has byte_fallback but {bytes} byte pieces, not 256");
-        Ok(Pieces { min_score, max_score, ..pieces })
-    }
-
-    fn source_kind(&self, text: &str) -> SourceKind {
-        match self.matched.get(text) {
-            Some((PieceType::Normal, _)) => SourceKind::Normal,
-            Some((PieceType::UserDefined, _)) => SourceKind::UserDefined,
-            _ => SourceKind::None,
-        }
-    }
-
-    /// Reserved pieces come first where a string is both.
-    fn target_kind(&self, text: &str) -> TargetKind {
-        match (self.reserved.get(text), self.matched.get(text)) {
-            (Some(PieceType::Control), _) => TargetKind::Hidden,
-            (Some(PieceType::Byte), _) => TargetKind::Byte,
-            (Some(_), _) => TargetKind::Unknown,
-            (None, Some(_)) => TargetKind::Normal,
-            (None, None) => TargetKind::Foreign,
-        }
-    }
-
-    /// Score of a user-defined piece: SentencePiece multiplies in single and subtracts in double precision.
-    fn user_defined_score(&self, text: &str) -> f64 {
-        f64::from(text.len() as f32 * self.max_score) - 0.1
     }
 }
 
@@ -223,7 +167,7 @@ fn vocab_section(
         }
         let source_kind = source.map_or(SourceKind::None, |pieces| pieces.source_kind(text));
         let score = match (source, source_kind) {
-            (Some(pieces), SourceKind::Normal) => pieces.matched[text].1.to_bits(),
+            (Some(pieces), SourceKind::Normal | SourceKind::Unused) => pieces.matched[text].1.to_bits(),
             (Some(pieces), SourceKind::UserDefined) => {
                 let score = pieces.user_defined_score(text);
                 ensure!(score.is_finite(), "source.spm: the user-defined piece \"{text}\" has the score {score}");

@@ -77,6 +77,12 @@ impl Vocab {
         &self.pieces
     }
 
+    /// The target languages it has a code for: each `xxx` of a piece `>>xxx<<`, with its id.
+    pub fn language_codes(&self) -> impl Iterator<Item = (&str, u32)> {
+        // The order of `ids` is that of the texts.
+        self.ids.iter().filter_map(|(piece, id)| Some((piece.strip_prefix(">>")?.strip_suffix("<<")?, *id)))
+    }
+
     /// The id the piece goes by.
     pub fn id(&self, piece: &str) -> Option<u32> {
         self.ids.get(piece).copied()

@@ -14,9 +14,10 @@ mod topology;
 mod weights;
 
 use crate::import::error::read_file;
+use crate::import::language::language_id;
 use crate::import::spm::SpmModel;
 use crate::import::tokenizer::{SpecialIds, TokenizerSections, tokenizer_sections};
-use crate::import::{Checkpoint, CheckpointDir, Vocabularies};
+use crate::import::{Checkpoint, CheckpointDir, Vocabularies, other_tokenizers};
 use anyhow::{Context, Result, ensure};
 use latimer::EngineKind;
 use latimer::blob::layout::{Block, Header, SectionKind, SpecHeader, TensorEntry};
@@ -41,6 +42,8 @@ pub struct Options {
     pub micromath: bool,
     /// Metadata beyond what the checkpoint says: `licence`, `source`, ...
     pub meta: Vec<(String, String)>,
+    /// Language of phrases that do not start with a code (`>>xxx<<`), in a model of several.
+    pub target: Option<String>,
     /// Recorded in the header for those who update models in the field.
     pub model_version: u32,
 }
@@ -49,7 +52,16 @@ impl Options {
     /// The defaults of an engine.
     pub fn new(engine: EngineKind) -> Self {
         let (recipe, settings) = (Recipe::Fast, Recipe::Fast.settings());
-        Options { engine, recipe, settings, calibration: None, micromath: false, meta: Vec::new(), model_version: 1 }
+        Options {
+            engine,
+            recipe,
+            settings,
+            calibration: None,
+            micromath: false,
+            meta: Vec::new(),
+            target: None,
+            model_version: 1,
+        }
     }
 }
 
@@ -99,9 +111,10 @@ pub fn pack(dir: &Path, options: &Options) -> Result<Packed> {
 /// [`pack`], telling `watch` how far it is, from any thread.
 pub fn pack_watched(dir: &Path, options: &Options, watch: &(dyn Fn(Progress) + Sync)) -> Result<Packed> {
     let dir = CheckpointDir::open(dir)?;
+    other_tokenizers::refuse(&dir)?;
     let mut checkpoint = dir.tensors(dir.config()?)?;
     let vocabularies = dir.vocabularies(&checkpoint.config)?;
-    let tokenizer = tokenizer(&dir, &checkpoint, &vocabularies)?;
+    let tokenizer = tokenizer(&dir, &checkpoint, &vocabularies, options.target.as_deref())?;
     let meta = meta(&dir, &vocabularies, options)?;
 
     let quantized = match options.engine {
@@ -144,7 +157,12 @@ struct Tokenizer {
     ids: SpecialIds,
 }
 
-fn tokenizer(dir: &CheckpointDir, checkpoint: &Checkpoint, vocabularies: &Vocabularies) -> Result<Tokenizer> {
+fn tokenizer(
+    dir: &CheckpointDir,
+    checkpoint: &Checkpoint,
+    vocabularies: &Vocabularies,
+    target_language: Option<&str>,
+) -> Result<Tokenizer> {
     let read = |path: &Path, name: &str| -> Result<SpmModel> {
         let bytes = read_file(path, "copy the whole checkpoint directory")?;
         SpmModel::parse(name, &bytes)
@@ -153,11 +171,24 @@ fn tokenizer(dir: &CheckpointDir, checkpoint: &Checkpoint, vocabularies: &Vocabu
     let target = read(&dir.target_spm(), "target.spm")?;
     let id = |key: &str, id: u32| u16::try_from(id).with_context(|| format!("config.json: {key} {id} exceeds 65535"));
     let unk = vocabularies.source.id("<unk>").context("vocab.json: no piece \"<unk>\", which unknown text maps to")?;
+    let language = target_language.map(|code| language_id(&vocabularies.source, code)).transpose()?;
     let ids = SpecialIds {
         eos: id("eos_token_id", checkpoint.config.eos_token_id)?,
         pad: id("pad_token_id", checkpoint.config.pad_token_id)?,
         unk: id("<unk>", unk)?,
+        language: language.map(|language| id("--target", language)).transpose()?,
     };
+    // Hugging Face's tokenizer ends a text with the vocabulary's own "</s>", generation with the config's id.
+    for vocab in [&vocabularies.source, &vocabularies.target] {
+        if let Some(end) = vocab.id("</s>") {
+            ensure!(
+                end == checkpoint.config.eos_token_id,
+                "{}: \"</s>\" has the id {end}, but eos_token_id of config.json is {}: make them the same",
+                vocab.name(),
+                checkpoint.config.eos_token_id
+            );
+        }
+    }
     let separate = !std::sync::Arc::ptr_eq(&vocabularies.source, &vocabularies.target);
     let target_vocab = separate.then_some(vocabularies.target.as_ref());
     let sections = tokenizer_sections(&source, &target, &vocabularies.source, target_vocab, ids)?;

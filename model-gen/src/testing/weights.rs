@@ -50,7 +50,7 @@ pub(super) fn write(path: &Path, spec: &RandomSpec, random: &mut SplitMix64) -> 
         tensors.flip_signs(&format!("model.decoder.layers.{last}.final_layer_norm.weight"));
     }
     tensors.fill("final_logits_bias", &[1, target], 0.0, 0.3);
-    tensors.set_first("final_logits_bias", EOS_BIAS);
+    tensors.set("final_logits_bias", spec.special_ids().0, EOS_BIAS);
     tensors.save(path)
 }
 
@@ -87,9 +87,10 @@ impl Tensors<'_> {
         }
     }
 
-    fn set_first(&mut self, key: &str, value: f32) {
-        if let Some(first) = self.by_key.get_mut(key).and_then(|(_, bytes)| bytes.first_chunk_mut()) {
-            *first = value.to_le_bytes();
+    fn set(&mut self, key: &str, index: usize, value: f32) {
+        let element = self.by_key.get_mut(key).and_then(|(_, bytes)| bytes.as_chunks_mut().0.get_mut(index));
+        if let Some(element) = element {
+            *element = value.to_le_bytes();
         }
     }
 

@@ -2,6 +2,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod language;
 mod pack;
 
 use common::{random_checkpoint, shared};

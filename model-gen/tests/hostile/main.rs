@@ -17,7 +17,8 @@ use model_gen::aligned::AlignedBytes;
 use model_gen::testing::{RandomSpec, SplitMix64};
 
 /// Both engines with one vocabulary and one matrix, then with every section and tensor a blob may have: vocabularies
-/// and matrices of each side, two blocks a side, a character map, a user-defined piece.
+/// and matrices of each side, two blocks a side, a character map, a user-defined piece. Last, in one engine,
+/// the other tokenizer: BPE with unused pieces, bytes and language codes.
 fn blobs() -> Vec<(EngineKind, AlignedBytes)> {
     let rich = RandomSpec {
         target_vocab: Some(43),
@@ -28,13 +29,16 @@ fn blobs() -> Vec<(EngineKind, AlignedBytes)> {
         decoder_layers: 2,
         ..tiny()
     };
-    [tiny(), rich]
+    let bpe = RandomSpec { bpe: true, languages: &["spa", "fra"], moved_ids: true, vocab: 320, d_model: 3, ..tiny() };
+    let mut blobs: Vec<_> = [tiny(), rich]
         .iter()
         .flat_map(|spec| {
             let dir = random_checkpoint(spec);
             ENGINES.map(|engine| (engine, packed(dir.path(), engine)))
         })
-        .collect()
+        .collect();
+    blobs.push((EngineKind::Int8, packed(random_checkpoint(&bpe).path(), EngineKind::Int8)));
+    blobs
 }
 
 /// Where a section lies.

@@ -104,6 +104,8 @@ fn flags() -> String {
         ("source_flags", source_flag::ESCAPE_WHITESPACES, "spaces become U+2581"),
         ("source_flags", source_flag::WHITESPACE_AS_SUFFIX, "the dummy whitespace goes after the text"),
         ("source_flags", source_flag::BYTE_FALLBACK, "unknown characters become byte pieces"),
+        ("source_flags", source_flag::LANGUAGE_CODES, "a text may start with a language code, which is one piece"),
+        ("source_flags", source_flag::DEFAULT_LANGUAGE, "texts that start with none get `language_id`"),
         ("target_flags", target_flag::DROP_LEADING, "a whitespace that starts the first written piece is dropped"),
         ("target_flags", target_flag::DROP_ALL_LEADING, "so is one of every further piece while nothing is written"),
     ];
@@ -115,9 +117,13 @@ fn flags() -> String {
 
 fn kinds() -> String {
     let source = [
-        (SourceKind::None, "never matched: unused, control, unknown, byte, or not a piece of the segmenter"),
+        (
+            SourceKind::None,
+            "never matched: control, unknown, byte, unused (in a unigram model), or not a piece of the segmenter",
+        ),
         (SourceKind::Normal, "matched at its score"),
         (SourceKind::UserDefined, "matched at a bonus score, kept as it is by the normalizer"),
+        (SourceKind::Unused, "merged at its score and taken apart again; in BPE models only"),
     ];
     let target = [
         (TargetKind::Foreign, "not a piece of the target's segmenter: its text, leading whitespace included"),
