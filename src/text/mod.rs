@@ -3,7 +3,7 @@
 //! Any bytes are a text: what is not UTF-8 becomes U+FFFD, a byte at a time. Nothing here computes with floats; the
 //! scores' IEEE arithmetic is done in integers by [`crate::num::soft_float`].
 
-mod charsmap;
+pub mod charsmap;
 pub mod detokenizer;
 mod normalizer;
 pub mod unigram;
@@ -34,6 +34,7 @@ pub struct EncodeWork<'w> {
 #[derive(Clone, Copy)]
 pub struct Tokenizer<'b> {
     tables: TokenizerTables<'b>,
+    charsmap: CharsMap<'b>,
     source: Vocab<'b>,
     target: Vocab<'b>,
     has_user_defined: bool,
@@ -54,17 +55,19 @@ impl<'b> Tokenizer<'b> {
         target_vocab: Option<&'b [u8]>,
     ) -> Result<Self, BlobError> {
         let tables = TokenizerTables::parse(tokenizer)?;
+        let malformed = BlobError::Malformed { section: SectionKind::Tokenizer as u32, index: 0 };
+        let charsmap = CharsMap::parse(tables.charsmap, tables.strings).ok_or(malformed)?;
         let source = Vocab::parse(source_vocab, SectionKind::SourceVocab as u32)?;
         let target = match target_vocab {
             Some(bytes) => Vocab::parse(bytes, SectionKind::TargetVocab as u32)?,
             None => source,
         };
         if source.entry_of(tables.unk_id).is_none() {
-            return Err(BlobError::Malformed { section: SectionKind::Tokenizer as u32, index: 0 });
+            return Err(malformed);
         }
         let has_user_defined =
             (0..source.len()).any(|entry| source.source_kind(entry) == Some(SourceKind::UserDefined));
-        Ok(Tokenizer { tables, source, target, has_user_defined })
+        Ok(Tokenizer { tables, charsmap, source, target, has_user_defined })
     }
 
     /// Id of source pieces that the vocabulary lacks.
@@ -90,9 +93,8 @@ impl<'b> Tokenizer<'b> {
     /// Writes the normalized text to `out` and returns its length in bytes. Whitespace that is dropped from the end
     /// takes room in `out` first.
     pub fn normalize(&self, text: &[u8], out: &mut [u8]) -> Result<usize, Error> {
-        let charsmap = CharsMap { trie: self.tables.trie, strings: self.tables.strings };
         let user_defined = self.has_user_defined.then_some(self.source);
-        Normalizer { flags: self.tables.source_flags, charsmap, user_defined }.normalize(text, out)
+        Normalizer { flags: self.tables.source_flags, charsmap: self.charsmap, user_defined }.normalize(text, out)
     }
 
     /// Writes the ids of a text to `ids`, without the end of sentence, and returns their number.
