@@ -185,7 +185,10 @@ mod tests {
         let len = TABLES.emit(&mut bytes).unwrap();
         assert_eq!(len, 24 + 8 + 5 + 3);
         let read = TokenizerTables::parse(&bytes[..len]).unwrap();
-        assert_eq!((read.charsmap, read.strings, read.unk_surface), (TABLES.charsmap, TABLES.strings, TABLES.unk_surface));
+        assert_eq!(
+            (read.charsmap, read.strings, read.unk_surface),
+            (TABLES.charsmap, TABLES.strings, TABLES.unk_surface)
+        );
         assert_eq!((read.unk_id, read.unk_score), (1, 0xc1200000));
         for cut in 0..len {
             assert!(TokenizerTables::parse(&bytes[..cut]).is_err(), "cut to {cut}");

@@ -181,3 +181,6 @@ const fn utf8<'t>(char: u32) -> Replacement<'t> {
         _ => Replacement::Char([0xf0 | (char >> 18) as u8, tail(char >> 12), tail(char >> 6), tail(char)], 4),
     }
 }
+
+#[cfg(test)]
+mod tests;

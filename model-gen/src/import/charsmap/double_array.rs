@@ -44,7 +44,9 @@ impl DoubleArray {
                 );
                 if let Some(at) = value {
                     let value = self.string(at).with_context(|| {
-                        format!("{field} has a replacement at {at}, past its strings: the file is damaged, copy it again")
+                        format!(
+                            "{field} has a replacement at {at}, past its strings: the file is damaged, copy it again"
+                        )
                     })?;
                     keys.insert(key.clone(), value.to_vec());
                 }

@@ -10,10 +10,7 @@ const MAX_SPAN: u32 = 255;
 const TABLE_BASE: usize = 3;
 
 /// Records and tables.
-pub(super) fn pack(
-    singles: &BTreeMap<u32, u32>,
-    fold: impl Fn(u32) -> Fold,
-) -> (Vec<[u8; CharsRange::SIZE]>, Vec<u8>) {
+pub(super) fn pack(singles: &BTreeMap<u32, u32>, fold: impl Fn(u32) -> Fold) -> (Vec<[u8; CharsRange::SIZE]>, Vec<u8>) {
     let keys: Vec<(u32, u32, Fold)> = singles.iter().map(|(&char, &value)| (char, value, fold(char))).collect();
     // best[i]: the fewest bytes for the keys from i on, and the range to start with.
     let mut best: Vec<(usize, Option<Range>)> = vec![(0, None); keys.len() + 1];
