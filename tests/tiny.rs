@@ -121,7 +121,7 @@ fn tokenizer_sections() -> (Vec<u8>, Vec<u8>) {
         target_flags: target_flag::DROP_LEADING | target_flag::DROP_ALL_LEADING,
         unk_id: 1,
         unk_score: (-12.5f32).to_bits(),
-        trie: &[],
+        charsmap: &[],
         strings: &[],
         unk_surface: " ⁇ ",
     };

@@ -175,9 +175,9 @@ const fn utf8<'t>(char: u32) -> Replacement<'t> {
         0x80 | bits as u8 & 0x3f
     }
     match char {
-        ..0x80 => Replacement::Char([char as u8, 0, 0, 0], 1),
-        ..0x800 => Replacement::Char([0xc0 | (char >> 6) as u8, tail(char), 0, 0], 2),
-        ..0x1_0000 => Replacement::Char([0xe0 | (char >> 12) as u8, tail(char >> 6), tail(char), 0], 3),
+        0..0x80 => Replacement::Char([char as u8, 0, 0, 0], 1),
+        0x80..0x800 => Replacement::Char([0xc0 | (char >> 6) as u8, tail(char), 0, 0], 2),
+        0x800..0x1_0000 => Replacement::Char([0xe0 | (char >> 12) as u8, tail(char >> 6), tail(char), 0], 3),
         _ => Replacement::Char([0xf0 | (char >> 18) as u8, tail(char >> 12), tail(char >> 6), tail(char)], 4),
     }
 }

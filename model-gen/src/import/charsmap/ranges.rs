@@ -97,8 +97,8 @@ impl Range {
         }
         // All ones is no entry, and 24 bits take any value.
         let kind = match self.max - self.min {
-            ..0xff => range_kind::TABLE8,
-            ..0xffff => range_kind::TABLE16,
+            0..0xff => range_kind::TABLE8,
+            0xff..0xffff => range_kind::TABLE16,
             _ => range_kind::TABLE24,
         };
         (kind, CharsRange::SIZE + TABLE_BASE + usize::from(kind) * (self.span as usize + 1))
