@@ -123,7 +123,7 @@ fn tokenizer_sections() -> (Vec<u8>, Vec<u8>) {
         unk_id: 1,
         language_id: 0,
         unk_score: (-12.5f32).to_bits(),
-        trie: &[],
+        charsmap: &[],
         strings: &[],
         unk_surface: " ⁇ ",
     };

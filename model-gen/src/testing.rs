@@ -12,6 +12,7 @@ mod random;
 mod spm;
 mod weights;
 
+pub use charsmap::charsmap_of;
 pub use random::SplitMix64;
 
 /// Sizes of a random checkpoint.

@@ -6,6 +6,7 @@
 //! [`Blob::parse`] checks every byte once. Any bytes at all give a [`BlobError`] or a model that runs in bounded
 //! time; after that nothing is checked again.
 
+pub mod charsmap;
 mod check;
 pub mod container;
 pub mod layout;

@@ -1,7 +1,5 @@
-//! The tokenizer section: [`TokenizerHeader`], the character map's double array (`u32` units), its replacement
-//! strings, the surface of unknown pieces.
-//!
-//! The double array and the strings are those of SentencePiece's `precompiled_charsmap`, as they stand in the model.
+//! The tokenizer section: [`TokenizerHeader`], the character map ([`super::charsmap`]), its replacement strings, the
+//! surface of unknown pieces.
 
 use super::layout::SectionKind;
 use super::record::record;
@@ -18,7 +16,7 @@ record! {
         source_flags: u8 @ 1,
         /// Target side: 1 drop whitespace before the first piece, 2 drop it before all leading pieces.
         target_flags: u8 @ 2,
-        /// Character map: 0 none, 1 double array as in SentencePiece.
+        /// Character map: 0 none, 2 ranges and automaton. 1 was SentencePiece's double array, which is no longer read.
         charsmap: u8 @ 3,
         /// Id of source pieces that are not in the vocabulary.
         unk_id: u16 @ 4,
@@ -26,8 +24,8 @@ record! {
         unk_surface_len: u16 @ 6,
         /// Score of an unknown character, the bits of a binary32.
         unk_score: u32 @ 8,
-        /// Units of the double array, four bytes each.
-        trie_units: u32 @ 12,
+        /// Bytes of the character map.
+        charsmap_len: u32 @ 12,
         /// Bytes of the replacement strings, each ended by a zero byte.
         strings_len: u32 @ 16,
         /// Id of the language code that phrases without one get; zero where there is no default language.
@@ -57,6 +55,11 @@ impl Algorithm {
         }
     }
 }
+
+/// [`TokenizerHeader::charsmap`] of a section without a character map.
+const NO_CHARSMAP: u8 = 0;
+/// [`TokenizerHeader::charsmap`] of a section whose map is as [`super::charsmap`] says.
+const COMPACT_CHARSMAP: u8 = 2;
 
 /// Bits of [`TokenizerHeader::source_flags`].
 pub mod source_flag {
@@ -103,8 +106,8 @@ pub struct TokenizerTables<'b> {
     pub language_id: u16,
     /// Score of an unknown character, the bits of a binary32.
     pub unk_score: u32,
-    /// Little-endian units of the double array; empty without a character map.
-    pub trie: &'b [[u8; 4]],
+    /// The character map; empty without one.
+    pub charsmap: &'b [u8],
     /// Replacement strings, each ended by a zero byte.
     pub strings: &'b [u8],
     /// What an unknown target piece is written as.
@@ -115,12 +118,12 @@ pub struct TokenizerTables<'b> {
 impl core::fmt::Debug for TokenizerTables<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         let mut f = f.debug_struct("TokenizerTables");
-        f.field("trie_units", &self.trie.len()).field("strings", &self.strings.len()).finish_non_exhaustive()
+        f.field("charsmap", &self.charsmap.len()).field("strings", &self.strings.len()).finish_non_exhaustive()
     }
 }
 
 impl<'b> TokenizerTables<'b> {
-    /// Reads and checks a section. Units of the double array are checked when they are followed.
+    /// Reads and checks a section. The character map's own parts are checked where it is opened.
     pub fn parse(section: &'b [u8]) -> Result<Self, BlobError> {
         Self::parse_checked(section).unwrap_or(Err(malformed()))
     }
@@ -128,7 +131,7 @@ impl<'b> TokenizerTables<'b> {
     /// `None` where a range leaves the section.
     fn parse_checked(section: &'b [u8]) -> Option<Result<Self, BlobError>> {
         let header = TokenizerHeader::read(section, 0)?;
-        let known = header.charsmap <= 1
+        let known = matches!(header.charsmap, NO_CHARSMAP | COMPACT_CHARSMAP)
             && header.source_flags & !source_flag::ALL == 0
             && header.target_flags & !target_flag::ALL == 0
             && header.reserved == 0;
@@ -136,13 +139,12 @@ impl<'b> TokenizerTables<'b> {
             return Some(Err(unsupported()));
         };
         let (_, rest) = section.split_at_checked(TokenizerHeader::SIZE)?;
-        let (trie, rest) = rest.split_at_checked((header.trie_units as usize).checked_mul(4)?)?;
+        let (charsmap, rest) = rest.split_at_checked(header.charsmap_len as usize)?;
         let (strings, rest) = rest.split_at_checked(header.strings_len as usize)?;
         let unk_surface = core::str::from_utf8(rest).ok()?;
-        let (trie, _) = trie.as_chunks::<4>();
         let consistent = rest.len() == header.unk_surface_len as usize
             && is_finite32(header.unk_score)
-            && (header.charsmap == 1) != trie.is_empty()
+            && (header.charsmap == NO_CHARSMAP) == charsmap.is_empty()
             && match header.source_flags & (source_flag::LANGUAGE_CODES | source_flag::DEFAULT_LANGUAGE) {
                 0 | source_flag::LANGUAGE_CODES => header.language_id == 0,
                 source_flag::DEFAULT_LANGUAGE => false,
@@ -155,7 +157,7 @@ impl<'b> TokenizerTables<'b> {
             unk_id: header.unk_id,
             language_id: header.language_id,
             unk_score: header.unk_score,
-            trie,
+            charsmap,
             strings,
             unk_surface,
         }))
@@ -163,9 +165,8 @@ impl<'b> TokenizerTables<'b> {
 
     /// Bytes [`Self::emit`] writes.
     pub const fn emitted_len(&self) -> usize {
-        let trie = self.trie.len().saturating_mul(4);
         TokenizerHeader::SIZE
-            .saturating_add(trie)
+            .saturating_add(self.charsmap.len())
             .saturating_add(self.strings.len())
             .saturating_add(self.unk_surface.len())
     }
@@ -178,18 +179,18 @@ impl<'b> TokenizerTables<'b> {
             algorithm: self.algorithm as u8,
             source_flags: self.source_flags,
             target_flags: self.target_flags,
-            charsmap: u8::from(!self.trie.is_empty()),
+            charsmap: if self.charsmap.is_empty() { NO_CHARSMAP } else { COMPACT_CHARSMAP },
             unk_id: self.unk_id,
             unk_surface_len: self.unk_surface.len().try_into().ok()?,
             unk_score: self.unk_score,
-            trie_units: self.trie.len().try_into().ok()?,
+            charsmap_len: self.charsmap.len().try_into().ok()?,
             strings_len: self.strings.len().try_into().ok()?,
             language_id: self.language_id,
             reserved: 0,
         }
         .write(header, 0)?;
-        let (trie, rest) = rest.split_at_mut_checked(self.trie.as_flattened().len())?;
-        trie.copy_from_slice(self.trie.as_flattened());
+        let (charsmap, rest) = rest.split_at_mut_checked(self.charsmap.len())?;
+        charsmap.copy_from_slice(self.charsmap);
         let (strings, unk_surface) = rest.split_at_mut_checked(self.strings.len())?;
         strings.copy_from_slice(self.strings);
         unk_surface.copy_from_slice(self.unk_surface.as_bytes());
@@ -217,7 +218,7 @@ mod tests {
         unk_id: 1,
         language_id: 3,
         unk_score: 0xc1200000,
-        trie: &[[1, 2, 3, 4], [5, 6, 7, 8]],
+        charsmap: &[1, 2, 3, 4, 5, 6, 7, 8],
         strings: b"a\0bc\0",
         unk_surface: " ? ",
     };
@@ -228,7 +229,10 @@ mod tests {
         let len = TABLES.emit(&mut bytes).unwrap();
         assert_eq!(len, 24 + 8 + 5 + 3);
         let read = TokenizerTables::parse(&bytes[..len]).unwrap();
-        assert_eq!((read.trie, read.strings, read.unk_surface), (TABLES.trie, TABLES.strings, TABLES.unk_surface));
+        assert_eq!(
+            (read.charsmap, read.strings, read.unk_surface),
+            (TABLES.charsmap, TABLES.strings, TABLES.unk_surface)
+        );
         assert_eq!((read.unk_id, read.unk_score), (1, 0xc1200000));
         for cut in 0..len {
             assert!(TokenizerTables::parse(&bytes[..cut]).is_err(), "cut to {cut}");
@@ -240,7 +244,7 @@ mod tests {
     fn refuses_what_it_can_not_run() {
         let mut bytes = [0u8; 64];
         let len = TABLES.emit(&mut bytes).unwrap();
-        for (at, value) in [(0, 2), (1, 128), (2, 4), (3, 2), (22, 1)] {
+        for (at, value) in [(0, 2), (1, 128), (2, 4), (3, 1), (3, 3), (22, 1)] {
             let mut bytes = bytes;
             bytes[at] = value;
             let error = TokenizerTables::parse(&bytes[..len]).unwrap_err();

@@ -5,7 +5,7 @@
 
 #[cfg(feature = "bpe")]
 mod bpe;
-mod charsmap;
+pub mod charsmap;
 pub mod detokenizer;
 mod language;
 mod normalizer;
@@ -38,6 +38,7 @@ pub struct EncodeWork<'w> {
 #[derive(Clone, Copy)]
 pub struct Tokenizer<'b> {
     tables: TokenizerTables<'b>,
+    charsmap: CharsMap<'b>,
     source: Vocab<'b>,
     target: Vocab<'b>,
     has_user_defined: bool,
@@ -60,6 +61,8 @@ impl<'b> Tokenizer<'b> {
         target_vocab: Option<&'b [u8]>,
     ) -> Result<Self, BlobError> {
         let tables = TokenizerTables::parse(tokenizer)?;
+        let malformed = BlobError::Malformed { section: SectionKind::Tokenizer as u32, index: 0 };
+        let charsmap = CharsMap::parse(tables.charsmap, tables.strings).ok_or(malformed)?;
         let source = Vocab::parse(source_vocab, SectionKind::SourceVocab as u32)?;
         let target = match target_vocab {
             Some(bytes) => Vocab::parse(bytes, SectionKind::TargetVocab as u32)?,
@@ -69,7 +72,7 @@ impl<'b> Tokenizer<'b> {
         let has = |kind: SourceKind| kinds & 1 << kind as u16 != 0;
         let has_user_defined = has(SourceKind::UserDefined);
         let unused_fits = tables.algorithm == Algorithm::Bpe || !has(SourceKind::Unused);
-        let mut tokenizer = Tokenizer { tables, source, target, has_user_defined, language_id: None };
+        let mut tokenizer = Tokenizer { tables, charsmap, source, target, has_user_defined, language_id: None };
         tokenizer.swap_language(None);
         let ids_fit = [tables.unk_id, tables.language_id].iter().all(|&id| source.entry_of(id).is_some());
         if !ids_fit || !unused_fits {
@@ -106,8 +109,8 @@ impl<'b> Tokenizer<'b> {
     /// Writes the normalized text, a language code included, to `out` and returns its length in bytes. Whitespace that is dropped from the end
     /// takes room in `out` first.
     pub fn normalize(&self, text: &[u8], out: &mut [u8]) -> Result<usize, Error> {
-        let charsmap = CharsMap { trie: self.tables.trie, strings: self.tables.strings };
-        Normalizer { flags: self.tables.source_flags, charsmap, user_defined: self.user_defined() }.normalize(text, out)
+        Normalizer { flags: self.tables.source_flags, charsmap: self.charsmap, user_defined: self.user_defined() }
+            .normalize(text, out)
     }
 
     /// The vocabulary, if it has user-defined pieces to look for.

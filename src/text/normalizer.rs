@@ -1,7 +1,7 @@
 //! Normalization, as SentencePiece's `Normalizer` does it: the model's own character map, longest match first, then
 //! the treatment of whitespace. Input is any bytes; output is what the segmenter reads.
 
-use super::charsmap::CharsMap;
+use super::charsmap::{CharsMap, Replacement};
 use super::vocab::Vocab;
 use crate::blob::tokenizer::source_flag;
 use crate::error::Error;
@@ -29,7 +29,9 @@ impl Normalizer<'_> {
         let mut out = Writer { out, len: 0 };
         let mut rest = text;
         if remove_extra {
-            while let Some((b" ", tail)) = self.next(rest) {
+            while let Some((piece, tail)) = self.next(rest)
+                && piece.as_bytes() == b" "
+            {
                 rest = tail;
             }
         }
@@ -45,7 +47,8 @@ impl Normalizer<'_> {
             out.push(space)?;
         }
         let mut after_space = remove_extra;
-        while let Some((mut piece, tail)) = self.next(rest) {
+        while let Some((piece, tail)) = self.next(rest) {
+            let mut piece = piece.as_bytes();
             while after_space && let Some((b' ', after)) = piece.split_first() {
                 piece = after;
             }
@@ -68,7 +71,7 @@ impl Normalizer<'_> {
     }
 
     /// The next normalized piece and the text after it, `None` at the end.
-    fn next<'t>(&self, text: &'t [u8]) -> Option<(&'t [u8], &'t [u8])>
+    fn next<'t>(&self, text: &'t [u8]) -> Option<(Replacement<'t>, &'t [u8])>
     where
         Self: 't,
     {
@@ -76,14 +79,14 @@ impl Normalizer<'_> {
             return None;
         }
         if let Some(len) = self.user_defined.as_ref().and_then(|vocab| vocab.user_defined_len(text)) {
-            return text.split_at_checked(len);
+            return kept(text, len);
         }
         if let Some((len, replacement)) = self.charsmap.longest_match(text) {
             return Some((replacement, text.get(len..)?));
         }
         match first_char_len(text) {
-            Some(len) => text.split_at_checked(len),
-            None => Some((REPLACEMENT.as_bytes(), text.get(1..)?)),
+            Some(len) => kept(text, len),
+            None => Some((Replacement::Bytes(REPLACEMENT.as_bytes()), text.get(1..)?)),
         }
     }
 
@@ -102,8 +105,14 @@ pub(crate) const fn char_len_by_lead(lead: u8) -> usize {
     }
 }
 
+/// The first `len` bytes as they are, and the text after them.
+fn kept(text: &[u8], len: usize) -> Option<(Replacement<'_>, &[u8])> {
+    let (piece, rest) = text.split_at_checked(len)?;
+    Some((Replacement::Bytes(piece), rest))
+}
+
 /// Length of the valid UTF-8 character that `text` starts with.
-fn first_char_len(text: &[u8]) -> Option<usize> {
+pub(crate) fn first_char_len(text: &[u8]) -> Option<usize> {
     let len = char_len_by_lead(*text.first()?);
     core::str::from_utf8(text.get(..len)?).ok().map(str::len)
 }

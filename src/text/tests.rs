@@ -1,6 +1,7 @@
 //! Hostile texts and hostile tables: nothing may panic, and limits give typed errors.
 
 use super::*;
+use crate::blob::charsmap::{CharsMapTables, CharsRange, STRINGS, range_kind};
 use crate::blob::tokenizer::target_flag;
 use crate::blob::vocab::{VocabEntry, VocabParts};
 use crate::text::vocab::TargetKind;
@@ -9,20 +10,23 @@ use std::string::String;
 use std::vec::Vec;
 use std::{format, vec};
 
-/// Maps "A" to "a" and "\u{c0}" (two bytes) to "a b", in a double array made by hand: the root's children are at
-/// `label ^ 256`, and the node after 0xc3 has its child at `0x80 ^ 512`.
-fn charsmap() -> Vec<[u8; 4]> {
-    let mut units = vec![0u32; 1024];
-    units[0] = 256 << 10;
-    units[256 ^ 0x41] = (256 ^ 0x41 ^ 768) << 10 | 1 << 8 | 0x41;
-    units[768] = 1 << 31;
-    units[256 ^ 0xc3] = (256 ^ 0xc3 ^ 512) << 10 | 0xc3;
-    units[512 ^ 0x80] = (512 ^ 0x80 ^ 800) << 10 | 1 << 8 | 0x80;
-    units[800] = 1 << 31 | 2;
-    units.into_iter().map(u32::to_le_bytes).collect()
+/// Maps "A" to "a" and U+00C0 to "a b", by hand: two ranges of one character each.
+fn charsmap() -> Vec<u8> {
+    let ranges = [(0x41, 0x61), (0xc0, STRINGS)].map(|(first, value)| {
+        let mut bytes = [0; CharsRange::SIZE];
+        CharsRange { first, value }.write(&mut bytes, 0).unwrap();
+        bytes
+    });
+    emit(CharsMapTables { ranges: &ranges, ..CharsMapTables::EMPTY })
 }
 
-const STRINGS: &[u8] = b"a\0a b\0";
+fn emit(map: CharsMapTables) -> Vec<u8> {
+    let mut bytes = vec![0; map.emitted_len()];
+    assert_eq!(map.emit(&mut bytes), Some(bytes.len()));
+    bytes
+}
+
+const STRINGS_OF_MAP: &[u8] = b"a b\0";
 
 /// A tokenizer section and a vocabulary with every kind of piece.
 fn sections(source_flags: u8) -> (Vec<u8>, Vec<u8>) {
@@ -63,8 +67,8 @@ fn sections_of(algorithm: Algorithm, source_flags: u8) -> (Vec<u8>, Vec<u8>) {
         language_id: 0,
         unk_id: pieces.iter().position(|p| p.0 == "<unk>").unwrap() as u16,
         unk_score: (-12.5f32).to_bits(),
-        trie: &charsmap(),
-        strings: STRINGS,
+        charsmap: &charsmap(),
+        strings: STRINGS_OF_MAP,
         unk_surface: "?",
     };
     let mut tokenizer = vec![0; tables.emitted_len()];
@@ -228,10 +232,30 @@ proptest! {
         exercise(&tokenizer, &vocab, &text, &ids);
     }
 
+    /// Ranges and states that point anywhere, also back to where they stand.
     #[test]
-    fn a_random_character_map_never_panics_or_hangs(units: Vec<u32>, strings: Vec<u8>, text in text()) {
+    fn a_random_character_map_never_panics_or_hangs(
+        ranges in prop::collection::vec((0u32..9, 0u8..14, any::<u16>(), 0u32..9), 0..20),
+        folds_from: u8,
+        longest: u16,
+        tables: Vec<u8>,
+        states in prop::collection::vec(prop_oneof![0u8..5, prop::sample::select(&b"aAb \xc3\x80"[..]), any::<u8>()], 0..60),
+        strings: Vec<u8>,
+        text in text(),
+    ) {
         let (_, vocab) = sections(USUAL);
-        let trie: Vec<[u8; 4]> = units.into_iter().map(u32::to_le_bytes).collect();
+        let mut next = 0x20;
+        let ranges: Vec<_> = ranges.into_iter().map(|(gap, kind, value, span)| {
+            let mut bytes = [0; CharsRange::SIZE];
+            let value = u32::from(value) ^ if value & 1 == 0 { 0 } else { STRINGS };
+            CharsRange { first: (next + gap) | u32::from(kind) << 24, value: value | span << 24 }
+                .write(&mut bytes, 0)
+                .unwrap();
+            next += gap + span + 1;
+            bytes
+        }).collect();
+        let longest = if states.is_empty() { 0 } else { longest.max(1) };
+        let map = CharsMapTables { folds_from: folds_from.into(), longest, ranges: &ranges, tables: &tables, states: &states };
         let tables = TokenizerTables {
             algorithm: Algorithm::Unigram,
             source_flags: USUAL,
@@ -239,12 +263,14 @@ proptest! {
             unk_id: 0,
             language_id: 0,
             unk_score: 0,
-            trie: &trie,
+            charsmap: &emit(map),
             strings: &strings,
             unk_surface: "",
         };
         let mut tokenizer = vec![0; tables.emitted_len()];
         tables.emit(&mut tokenizer).unwrap();
+        let known = map.ranges.iter().all(|range| range[3] & !range_kind::FOLDS <= range_kind::ALTERNATE);
+        prop_assert_eq!(Tokenizer::parse(&tokenizer, &vocab, None).is_ok(), known);
         exercise(&tokenizer, &vocab, &text, &[0, 1, 2]);
     }
 }

@@ -3,6 +3,7 @@
 //! Nothing past this module looks at the directory's files again: shapes agree with the config, every weight is finite
 //! and every id is in its vocabulary once [`load_checkpoint`] and [`CheckpointDir::vocabularies`] have returned.
 
+pub mod charsmap;
 pub mod checkpoint;
 pub mod config;
 pub mod error;

@@ -2,6 +2,7 @@
 //!
 //! Pieces are read as bytes, so that one that is not UTF-8 can be named in the error.
 
+use super::charsmap::{CompactCharsMap, double_array::DoubleArray};
 use anyhow::{Context, bail};
 use prost::Message;
 
@@ -132,12 +133,16 @@ impl SpmModel {
 }
 
 impl NormalizerSpec {
-    /// Cuts the character map into the double array's units and the replacement strings; both empty where there is
-    /// none. `field` is its name, for errors.
-    pub fn charsmap(&self, field: &str) -> anyhow::Result<(Vec<[u8; 4]>, Vec<u8>)> {
+    /// The character map, packed; empty where there is none. `field` is its name, for errors.
+    pub fn charsmap(&self, field: &str) -> anyhow::Result<CompactCharsMap> {
+        self.double_array(field)?.map_or(Ok(CompactCharsMap::default()), |array| CompactCharsMap::new(field, &array))
+    }
+
+    /// The character map as it stands in the model, if there is one.
+    pub fn double_array(&self, field: &str) -> anyhow::Result<Option<DoubleArray>> {
         let blob = self.precompiled_charsmap();
         if blob.is_empty() {
-            return Ok(Default::default());
+            return Ok(None);
         }
         let Some((size, rest)) = blob.split_first_chunk::<4>() else {
             bail!("{field} is {} bytes long, too short for its header", blob.len());
@@ -153,7 +158,7 @@ impl NormalizerSpec {
         if strings.last() != Some(&0) || std::str::from_utf8(strings).is_err() {
             bail!("{field} has replacement strings that are not UTF-8 or have no end: the file is damaged");
         }
-        Ok((units.to_vec(), strings.to_vec()))
+        Ok(Some(DoubleArray::new(units, strings.to_vec())))
     }
 }
 
@@ -201,8 +206,7 @@ mod tests {
     #[test]
     fn a_charsmap_must_be_whole() {
         let spec = |bytes: &[u8]| NormalizerSpec { precompiled_charsmap: Some(bytes.into()), ..Default::default() };
-        assert_eq!(spec(b"").charsmap("m").unwrap(), (vec![], vec![]));
-        assert_eq!(spec(b"\x04\0\0\0abcdx\0").charsmap("m").unwrap(), (vec![*b"abcd"], b"x\0".to_vec()));
+        assert_eq!(spec(b"").charsmap("m").unwrap(), CompactCharsMap::default());
         for (bytes, message) in [
             (&b"\x04\0\0"[..], "m is 3 bytes long, too short for its header"),
             (b"\x08\0\0\0abcdx\0", "m says its trie has 8 bytes, but 6 follow"),

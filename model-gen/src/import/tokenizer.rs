@@ -86,7 +86,7 @@ fn tokenizer_section(
         denormalizer.precompiled_charsmap().is_empty(),
         "target.spm: denormalizer_spec has a character map, which is not supported"
     );
-    let (trie, strings) = source.normalizer().charsmap("source.spm: normalizer_spec.precompiled_charsmap")?;
+    let charsmap = source.normalizer().charsmap("source.spm: normalizer_spec.precompiled_charsmap")?;
     let trainer = target.trainer();
     // SentencePiece takes the surface as a C string.
     let unk_surface = trainer.unk_surface().split('\0').next().unwrap_or_default();
@@ -104,8 +104,8 @@ fn tokenizer_section(
         unk_id: ids.unk,
         language_id: ids.language.unwrap_or(0),
         unk_score: (source_pieces.min_score - UNK_PENALTY).to_bits(),
-        trie: &trie,
-        strings: &strings,
+        charsmap: &charsmap.map,
+        strings: &charsmap.strings,
         unk_surface,
     };
     let mut bytes = vec![0; tables.emitted_len()];

@@ -1,7 +1,7 @@
-//! A character map of a few rules, as SentencePiece's `precompiled_charsmap` stores it: the size of the trie in bytes
+//! Character maps of a few rules, as SentencePiece's `precompiled_charsmap` stores them: the size of the trie in bytes
 //! (u32, little-endian), a Darts double array, and the replacements, each ended by a zero byte.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A capital, an accent that becomes two letters, a ligature longer than its prefix's rule, a space of three bytes, and
 /// what is dropped.
@@ -13,26 +13,35 @@ const VALUE: u32 = 1 << 31;
 const HAS_VALUE: u32 = 1 << 8;
 const OFFSET_SHIFT: u32 = 10;
 
+/// The map of [`RULES`].
 pub(super) fn precompiled() -> Vec<u8> {
+    charsmap_of(RULES.map(|(from, to)| (from.as_bytes(), to.as_bytes())))
+}
+
+/// A `precompiled_charsmap` of any rules. What they map is not empty, and nothing holds a zero byte.
+pub fn charsmap_of<'r>(rules: impl IntoIterator<Item = (&'r [u8], &'r [u8])>) -> Vec<u8> {
     let mut strings = Vec::new();
-    let mut rules = BTreeMap::new();
-    for (from, to) in RULES {
-        rules.insert(from.as_bytes(), strings.len() as u32);
-        strings.extend_from_slice(to.as_bytes());
+    let mut offsets = BTreeMap::new();
+    for (from, to) in rules {
+        offsets.insert(from, strings.len() as u32);
+        strings.extend_from_slice(to);
         strings.push(0);
     }
-    let mut array = DoubleArray { units: vec![0], taken: vec![true] };
-    array.place(0, &rules);
+    let mut array = DoubleArray { units: vec![0], taken: vec![true], bases: BTreeSet::new() };
+    array.place(0, &offsets);
     let mut bytes = (4 * array.units.len() as u32).to_le_bytes().to_vec();
-    bytes.extend(array.units.iter().flat_map(|unit| unit.to_le_bytes()));
+    // No label leads to a unit that holds a value, so none leads to one that is free.
+    let units = array.units.iter().zip(&array.taken).map(|(unit, taken)| if *taken { *unit } else { VALUE });
+    bytes.extend(units.flat_map(u32::to_le_bytes));
     bytes.extend(strings);
     bytes
 }
 
-/// Units, and which of them are in use.
+/// Units, which of them are in use, and where children lie: two parents at one place would have each other's.
 struct DoubleArray {
     units: Vec<u32>,
     taken: Vec<bool>,
+    bases: BTreeSet<usize>,
 }
 
 impl DoubleArray {
@@ -47,9 +56,11 @@ impl DoubleArray {
         }
         // A value goes by the label 0, which no rule has.
         let labels: Vec<u8> = value.iter().map(|_| 0).chain(children.keys().copied()).collect();
+        let taken = |unit: usize| self.taken.get(unit).is_some_and(|taken| *taken);
         let free =
-            |base: &usize| labels.iter().all(|label| !self.taken.get(base ^ usize::from(*label)).is_some_and(|t| *t));
+            |base: &usize| !self.bases.contains(base) && labels.iter().all(|label| !taken(base ^ usize::from(*label)));
         let base = (1..).find(free).expect("past the last unit all are free");
+        self.bases.insert(base);
         let len = (base | 0xff) + 1;
         self.units.resize(self.units.len().max(len), 0);
         self.taken.resize(self.units.len(), false);

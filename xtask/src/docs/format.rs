@@ -1,5 +1,6 @@
 //! Tables of `docs/blob-format.md`.
 
+use latimer::blob::charsmap::{CharsMapHeader, CharsRange, range_kind};
 use latimer::blob::layout::{
     Block, DECODER_ROLES, ENCODER_ROLES, Header, Role, SectionEntry, SectionKind, SelfTestCase, SpecHeader, TensorEntry,
 };
@@ -26,6 +27,9 @@ pub fn parts() -> Parts {
         ("order", order()),
         ("tokenizer", record(&TokenizerHeader::DOC)),
         ("tokenizer-flags", flags()),
+        ("charsmap", record(&CharsMapHeader::DOC)),
+        ("charsmap-range", record(&CharsRange::DOC)),
+        ("charsmap-kinds", range_kinds()),
         ("vocab", record(&VocabHeader::DOC)),
         ("vocab-kinds", kinds()),
         ("self-test", record(&SelfTestCase::DOC)),
@@ -45,6 +49,22 @@ fn record(doc: &RecordDoc) -> String {
     let row = |field: &FieldDoc| [field.at.to_string(), field.ty.into(), format!("`{}`", field.name), prose(field.doc)];
     let fields = table(&["offset", "type", "field", "holds"], doc.fields.iter().map(row));
     format!("`{}`, {} bytes: {}\n\n{fields}", doc.name, doc.size, prose(doc.doc))
+}
+
+fn range_kinds() -> String {
+    let rows = [
+        (range_kind::CONSTANT, "all code points have the first value"),
+        (
+            range_kind::TABLE8,
+            "a table at the offset: the least value in three bytes, then a byte a code point to add to it",
+        ),
+        (range_kind::TABLE16, "a table with two bytes a code point"),
+        (range_kind::TABLE24, "a table with three bytes a code point"),
+        (range_kind::RUN, "values ascend with the code points"),
+        (range_kind::ALTERNATE, "they do too, but only every second code point has one"),
+        (range_kind::FOLDS, "added to any of these: the characters fold"),
+    ];
+    table(&["kind", "values"], rows.map(|(kind, values)| [kind.to_string(), values.into()]))
 }
 
 fn section_kinds() -> String {
