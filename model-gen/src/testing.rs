@@ -7,11 +7,14 @@ use std::io;
 use std::path::Path;
 
 mod charsmap;
+mod containers;
+pub mod pickle;
 mod pieces;
 mod random;
 mod spm;
 mod weights;
 
+pub use containers::{Container, rewrite_weights};
 pub use random::SplitMix64;
 
 /// Sizes of a random checkpoint.

@@ -3,6 +3,7 @@
 //! Nothing past this module looks at the directory's files again: shapes agree with the config, every weight is finite
 //! and every id is in its vocabulary once [`load_checkpoint`] and [`CheckpointDir::vocabularies`] have returned.
 
+mod archive;
 pub mod checkpoint;
 pub mod config;
 pub mod error;
@@ -44,9 +45,9 @@ impl CheckpointDir {
         Config::read(&self.file("config.json"))
     }
 
-    /// `model.safetensors`, checked against the config.
+    /// The weights, checked against the config.
     pub fn tensors(&self, config: Config) -> Result<Checkpoint, ImportError> {
-        tensors::read(&self.file("model.safetensors"), config)
+        tensors::read(&self.path, config)
     }
 
     /// `vocab.json` (`target_vocab.json` too where the sides differ) and the languages of `tokenizer_config.json`.
