@@ -8,15 +8,19 @@
 use std::path::Path;
 
 use super::error::{ImportError, read_text};
+use super::positions::Frequencies;
 
 mod keys;
 
-use keys::Keys;
+pub(super) use keys::Keys;
+
+/// `torch.nn.LayerNorm`'s default, which transformers' Marian keeps.
+const PYTORCH_NORM_EPS: f64 = 1e-5;
 
 /// Nothing that runs on a microcontroller comes near these; they keep a damaged config from asking for the moon.
-const MAX_DIM: usize = 1 << 16;
+pub(super) const MAX_DIM: usize = 1 << 16;
 const MAX_VOCAB: usize = 1 << 20;
-const MAX_LAYERS: usize = 256;
+pub(super) const MAX_LAYERS: usize = 256;
 
 /// The nonlinearity between the two linears of a feed-forward block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,10 +29,12 @@ pub enum Activation {
     Relu,
     /// `x * sigmoid(x)`, also called swish.
     Silu,
+    /// `x * Phi(x)` with the normal distribution itself, none of its approximations.
+    Gelu,
 }
 
 /// The values of `config.json` that inference depends on; fields are named after the keys.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Config {
     /// Width of the residual stream.
     pub d_model: usize,
@@ -60,6 +66,10 @@ pub struct Config {
     pub scale_embedding: bool,
     /// Most positions the model was trained for.
     pub max_position_embeddings: usize,
+    /// Of the sinusoidal positions. No key: transformers has one formula, Marian another.
+    pub frequencies: Frequencies,
+    /// What layer norms add to the variance. No key: PyTorch's default in transformers, another in Marian.
+    pub norm_eps: f64,
     /// The output matrix is the target embedding.
     pub tie_word_embeddings: bool,
     /// Source and target embedding are one matrix.
@@ -95,6 +105,8 @@ impl Config {
             decoder_start_token_id: keys.id("decoder_start_token_id", None),
             scale_embedding: keys.flag("scale_embedding", false),
             max_position_embeddings: keys.count("max_position_embeddings", MAX_VOCAB, Some(1024)),
+            frequencies: Frequencies::Paper,
+            norm_eps: PYTORCH_NORM_EPS,
             tie_word_embeddings: keys.flag("tie_word_embeddings", true),
             share_encoder_decoder_embeddings,
         };
@@ -151,10 +163,11 @@ fn refuse_other_networks(keys: &mut Keys) {
 }
 
 fn activation(keys: &mut Keys) -> Activation {
-    let wanted = "\"relu\", \"swish\" or \"silu\"; retrain with one of these";
+    let wanted = "\"relu\", \"swish\", \"silu\" or \"gelu\" (the exact one); retrain with one of these";
     match keys.text("activation_function") {
         Some("relu") => Activation::Relu,
         Some("swish" | "silu") => Activation::Silu,
+        Some("gelu" | "gelu_python") => Activation::Gelu,
         Some(other) => {
             let found = format!("{other:?}");
             keys.problem("activation_function", &found, wanted);

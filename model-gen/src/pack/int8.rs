@@ -80,7 +80,7 @@ pub fn quantize(
         let mut entry = TensorEntry { role: item.role as u8, block: item.block, ..blank() };
         match item.source {
             Source::Positions => {
-                let steps = phase_steps(checkpoint.config.d_model);
+                let steps = phase_steps(&checkpoint.config);
                 (entry.dtype, entry.rows, entry.cols) = (dtype::STEPS, steps.len() as u32, 1);
                 entry.data = weights.push(&steps);
             }

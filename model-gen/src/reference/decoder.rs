@@ -80,12 +80,13 @@ impl<'c> Decoder<'c> {
 
 fn decoder_layer(checkpoint: &Checkpoint, layer: &DecoderLayer, cache: &mut LayerCache, state: &[f32]) -> Vec<f32> {
     let config = &checkpoint.config;
+    let eps = config.norm_eps;
     let heads = config.decoder_attention_heads;
     cache.self_attn.push(&layer.self_attn, state);
     let attended = attend(&layer.self_attn, heads, &cache.self_attn, state);
-    let state = add_and_norm(&layer.self_attn_layer_norm, state, &attended);
+    let state = add_and_norm(&layer.self_attn_layer_norm, eps, state, &attended);
     let attended = attend(&layer.encoder_attn, heads, &cache.encoder_attn, &state);
-    let state = add_and_norm(&layer.encoder_attn_layer_norm, &state, &attended);
+    let state = add_and_norm(&layer.encoder_attn_layer_norm, eps, &state, &attended);
     let fed = feed_forward(&layer.fc1, &layer.fc2, config.activation_function, &state);
-    add_and_norm(&layer.final_layer_norm, &state, &fed)
+    add_and_norm(&layer.final_layer_norm, eps, &state, &fed)
 }

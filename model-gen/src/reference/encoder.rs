@@ -22,13 +22,14 @@ pub(super) fn encode(checkpoint: &Checkpoint, ids: &[u32]) -> Vec<Matrix> {
 
 fn encoder_layer(checkpoint: &Checkpoint, layer: &EncoderLayer, states: &Matrix) -> Matrix {
     let config = &checkpoint.config;
+    let eps = config.norm_eps;
     let cache = KeyValues::of(&layer.self_attn, states);
     let mut next = Matrix::zeros(0, states.cols);
     for state in states.iter_rows() {
         let attended = attend(&layer.self_attn, config.encoder_attention_heads, &cache, state);
-        let state = add_and_norm(&layer.self_attn_layer_norm, state, &attended);
+        let state = add_and_norm(&layer.self_attn_layer_norm, eps, state, &attended);
         let fed = feed_forward(&layer.fc1, &layer.fc2, config.activation_function, &state);
-        next.push_row(&add_and_norm(&layer.final_layer_norm, &state, &fed));
+        next.push_row(&add_and_norm(&layer.final_layer_norm, eps, &state, &fed));
     }
     next
 }

@@ -32,7 +32,7 @@ fn absent_keys_take_the_library_defaults() {
 fn all_problems_come_at_once_with_their_lines() {
     let mut value = sample();
     value["model_type"] = json!("bart");
-    value["activation_function"] = json!("gelu");
+    value["activation_function"] = json!("gelu_new");
     value["add_final_layer_norm"] = json!(true);
     value["static_position_embeddings"] = json!(false);
     value["d_model"] = json!("wide");
@@ -41,7 +41,7 @@ fn all_problems_come_at_once_with_their_lines() {
     for part in [
         "config.json: values that cannot be imported:",
         "line 2: model_type: found \"bart\", wanted \"marian\"",
-        "line 3: activation_function: found \"gelu\", wanted \"relu\", \"swish\" or \"silu\"",
+        "line 3: activation_function: found \"gelu_new\", wanted \"relu\", \"swish\", \"silu\" or \"gelu\"",
         "add_final_layer_norm: found true, wanted false",
         "static_position_embeddings: found false, wanted true",
         "line 4: d_model: found \"wide\", wanted a whole number from 1 to 65536",

@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::stored::Stored;
 use crate::import::config::Config;
-use crate::import::positions::sinusoid;
 
 /// How far a stored position may lie from the sinusoid: f16 storage errs by 5e-4, a learned table by far more.
 const POSITION_TOLERANCE: f32 = 1e-3;
@@ -63,7 +62,7 @@ impl<'a> Reader<'a> {
         let d_model = config.d_model;
         let Some(table) = self.optional(key, &[config.max_position_embeddings, d_model]) else { return };
         for (position, row) in table.chunks_exact(d_model).enumerate() {
-            let wanted = sinusoid(position, d_model);
+            let wanted = config.frequencies.sinusoid(position, d_model);
             if let Some(i) = row.iter().zip(&wanted).position(|(a, b)| (a - b).abs() > POSITION_TOLERANCE) {
                 let what = format!(
                     "found {} at position {position}, element {i}, wanted {} as a sinusoid has it; learned positions are not supported",

@@ -7,7 +7,7 @@ use safetensors::tensor::TensorView;
 use safetensors::{Dtype, SafeTensors};
 use tempfile::TempDir;
 
-use crate::import::positions::sinusoid;
+use crate::import::positions::Frequencies;
 use crate::import::{Checkpoint, load_checkpoint};
 use crate::testing::{RandomSpec, write_random_checkpoint};
 
@@ -176,7 +176,7 @@ fn copies_of_a_tied_matrix_must_be_equal() {
 fn stored_positions_must_be_the_sinusoids() {
     let dir = checkpoint_dir();
     let key = "model.encoder.embed_positions.weight";
-    let mut table: Vec<f32> = (0..64).flat_map(|position| sinusoid(position, 36)).collect();
+    let mut table: Vec<f32> = (0..64).flat_map(|position| Frequencies::Paper.sinusoid(position, 36)).collect();
     let data = bytes(&table);
     edit(dir.path(), |tensors| tensors.push((key.to_owned(), Dtype::F32, vec![64, 36], data)));
     load(&dir);
