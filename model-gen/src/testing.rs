@@ -8,6 +8,7 @@ use std::path::Path;
 
 mod charsmap;
 mod containers;
+mod marian;
 pub mod pickle;
 mod pieces;
 mod random;
@@ -15,6 +16,7 @@ mod spm;
 mod weights;
 
 pub use containers::{Container, rewrite_weights};
+pub use marian::write_marian;
 pub use random::SplitMix64;
 
 /// Sizes of a random checkpoint.

@@ -79,12 +79,17 @@ pub struct Config {
 impl Config {
     /// Reads and checks the file; every problem in it is reported at once.
     pub fn read(path: &Path) -> Result<Self, ImportError> {
-        let remedy = "a MarianMT checkpoint directory has one; save the model with transformers' `save_pretrained`";
+        let remedy = "a MarianMT checkpoint directory has one; save the model with transformers' `save_pretrained`, or give \
+                      Marian's own .npz";
         Self::parse(path, &read_text(path, remedy)?)
     }
 
     fn parse(path: &Path, text: &str) -> Result<Self, ImportError> {
         let mut keys = Keys::parse(path, text)?;
+        let why = "transformers' MarianMT and Marian's own .npz can be imported, no other architecture";
+        keys.must_be_text("model_type", "marian", why);
+        // Another architecture's keys say nothing of use.
+        keys = keys.stop_at_problem()?;
         refuse_other_networks(&mut keys);
         let activation_function = activation(&mut keys);
         let vocab_size = keys.count("vocab_size", MAX_VOCAB, None);
@@ -151,7 +156,6 @@ impl Config {
 
 /// Values that mean a network other than the one this project runs.
 fn refuse_other_networks(keys: &mut Keys) {
-    keys.must_be_text("model_type", "marian", "only MarianMT checkpoints can be imported");
     keys.must_be_flag(
         "static_position_embeddings",
         true,

@@ -18,6 +18,7 @@ mod npz;
 mod options;
 mod vocab;
 mod weights;
+mod yaml;
 
 use npz::Npz;
 use options::Options;

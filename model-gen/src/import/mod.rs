@@ -45,7 +45,7 @@ impl CheckpointDir {
             return Ok(Self { path: dir.to_owned(), marian: Some(Marian::open(path)?) });
         }
         let remedy = if path.exists() {
-            "give the directory that holds config.json and the weights, or Marian's .npz, not another file"
+            "give the directory that holds config.json and the weights, or Marian's .npz, not a file of another kind"
         } else {
             "check the path given for the checkpoint directory"
         };
@@ -120,3 +120,6 @@ pub fn load_checkpoint(dir: &Path) -> Result<Checkpoint, ImportError> {
     let dir = CheckpointDir::open(dir)?;
     dir.tensors(dir.config()?)
 }
+
+#[cfg(test)]
+mod tests;

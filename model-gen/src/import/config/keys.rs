@@ -6,6 +6,8 @@ use serde_json::{Map, Value};
 
 use crate::import::error::ImportError;
 
+const SUMMARY: &str = "values that cannot be imported:";
+
 /// The object, its text (for line numbers) and the problems so far.
 pub(in crate::import) struct Keys<'a> {
     path: PathBuf,
@@ -109,9 +111,16 @@ impl<'a> Keys<'a> {
         }
     }
 
+    /// Itself, if nothing is wrong so far.
+    pub(in crate::import) fn stop_at_problem(self) -> Result<Self, ImportError> {
+        let Self { path, text, object, problems } = self;
+        ImportError::collect(&path, SUMMARY, problems)?;
+        Ok(Self { path, text, object, problems: Vec::new() })
+    }
+
     /// The value, or all that is wrong with the file.
     pub(in crate::import) fn finish<T>(self, value: T) -> Result<T, ImportError> {
-        ImportError::collect(&self.path, "values that cannot be imported:", self.problems).map(|()| value)
+        ImportError::collect(&self.path, SUMMARY, self.problems).map(|()| value)
     }
 
     /// Line of the key, from 1. A text search is enough: `config.json` is flat.

@@ -7,6 +7,8 @@ use serde_json::{Map, Value};
 use crate::import::config::{Activation, Keys, MAX_DIM, MAX_LAYERS};
 use crate::import::error::ImportError;
 
+use super::yaml;
+
 /// Nonlinearities of `transformer-ffn-activation`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Nonlinearity {
@@ -51,7 +53,7 @@ pub(super) struct Options {
 impl Options {
     /// Reads and checks the YAML; every problem in it is reported at once, under the name of the `.npz`.
     pub(super) fn parse(path: &Path, yaml: &str) -> Result<Self, ImportError> {
-        let object: Map<String, Value> = serde_saphyr::from_str(yaml).map_err(|error| ImportError::Damaged {
+        let object: Map<String, Value> = yaml::from_str(yaml).map_err(|error| ImportError::Damaged {
             path: path.to_owned(),
             reason: format!("the model's options are not YAML ({error})"),
             remedy: "copy the file again".to_owned(),

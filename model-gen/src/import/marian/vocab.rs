@@ -11,6 +11,8 @@ use crate::import::error::{ImportError, read_file, read_text};
 use crate::import::spm::SpmModel;
 use crate::import::vocab::Vocab;
 
+use super::yaml;
+
 const SUPPORTED: &str = "one .spm for both sides, the two that `vocabs` of the .decoder.yml beside the model names, or \
                          source.spm and target.spm with one vocab.yml; copy them beside the model";
 
@@ -102,7 +104,7 @@ fn named_vocabs(npz: &Path) -> Result<Vec<PathBuf>, ImportError> {
         if !path.exists() {
             continue;
         }
-        let options: DecoderOptions = yaml(&path)?;
+        let options: DecoderOptions = read_yaml(&path)?;
         let names = options.vocabs.iter().filter_map(|vocab| vocab.rsplit(['/', '\\']).next());
         let files: Vec<_> =
             names.filter(|name| !name.is_empty() && *name != "..").map(|name| npz.with_file_name(name)).collect();
@@ -123,9 +125,9 @@ fn list(dir: &Path) -> Result<Vec<PathBuf>, ImportError> {
     Ok(files)
 }
 
-fn yaml<T: for<'de> Deserialize<'de>>(path: &Path) -> Result<T, ImportError> {
+fn read_yaml<T: for<'de> Deserialize<'de>>(path: &Path) -> Result<T, ImportError> {
     let text = read_text(path, SUPPORTED)?;
-    serde_saphyr::from_str(&text).map_err(|error| ImportError::Damaged {
+    yaml::from_str(&text).map_err(|error| ImportError::Damaged {
         path: path.to_owned(),
         reason: format!("not the YAML that was expected ({error})"),
         remedy: "copy the file again".to_owned(),
@@ -152,7 +154,7 @@ fn vocab(path: &Path, start: bool) -> Result<Vocab, ImportError> {
             .collect::<Option<Vec<_>>>()
             .ok_or_else(|| damaged("a piece is not UTF-8".to_owned(), again))?
     } else {
-        let ids: BTreeMap<String, u64> = yaml(path)?;
+        let ids: BTreeMap<String, u64> = read_yaml(path)?;
         let by_id: BTreeMap<u64, String> = ids.iter().map(|(piece, &id)| (id, piece.clone())).collect();
         if by_id.len() != ids.len() || by_id.keys().copied().ne(0..ids.len() as u64) {
             return Err(damaged(

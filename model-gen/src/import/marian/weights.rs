@@ -13,6 +13,13 @@ use crate::import::tensors::Reader;
 
 /// Reads the weights; `config` is what [`super::Marian::config`] made of `options` and the vocabularies.
 pub(super) fn read(path: &Path, npz: Npz<'_>, options: &Options, config: Config) -> Result<Checkpoint, ImportError> {
+    if let Some(name) = npz.arrays.keys().find(|name| name.ends_with("_QuantMultA")) {
+        return Err(ImportError::Damaged {
+            path: path.to_owned(),
+            reason: format!("{name}: the weights are quantized for Marian's own engine"),
+            remedy: "give the float model that they were made from".to_owned(),
+        });
+    }
     let mut weights = Weights { reader: Reader::new(npz.arrays), options, d: config.d_model };
     let encoder = (1..=config.encoder_layers).map(|layer| weights.encoder_layer(layer)).collect();
     let decoder = (1..=config.decoder_layers).map(|layer| weights.decoder_layer(layer)).collect();

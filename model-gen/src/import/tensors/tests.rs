@@ -180,7 +180,7 @@ fn stored_positions_must_be_the_sinusoids() {
     let data = bytes(&table);
     edit(dir.path(), |tensors| tensors.push((key.to_owned(), Dtype::F32, vec![64, 36], data)));
     load(&dir);
-    table[36 * 3 + 5] += 0.002;
+    table[36 * 3 + 5] += 0.01;
     edit(dir.path(), |tensors| get(tensors, key).3 = bytes(&table));
     let error = error(&dir);
     assert!(error.contains(&format!("{key}: found")) && error.contains("at position 3, element 5"), "{error}");
