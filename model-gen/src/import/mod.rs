@@ -98,16 +98,8 @@ impl CheckpointDir {
 
 /// The directory's one `.npz`.
 fn only_npz(dir: &Path) -> Result<Option<PathBuf>, ImportError> {
-    let unreadable = |source| ImportError::Unreadable { path: dir.to_owned(), source };
-    let entries = std::fs::read_dir(dir).map_err(unreadable)?;
-    let mut found = Vec::new();
-    for entry in entries {
-        let path = entry.map_err(unreadable)?.path();
-        if path.extension().is_some_and(|extension| extension == "npz") {
-            found.push(path);
-        }
-    }
-    found.sort();
+    let mut found = error::list_dir(dir)?;
+    found.retain(|path| path.extension().is_some_and(|extension| extension == "npz"));
     if let [first, .., last] = found.as_slice() {
         let remedy = format!("there are several .npz files, {} among them; give the one to import", first.display());
         return Err(ImportError::Missing { path: last.with_file_name("model.npz"), remedy });

@@ -229,6 +229,10 @@ fn missing_and_mismatched_files_say_what_to_do() {
     assert!(error(&marian).contains("vocab.spm: not found"));
     fs::rename(at("hidden"), at("vocab.spm")).unwrap();
     load_checkpoint(marian.path()).unwrap();
+    fs::write(at("words.txt"), "a").unwrap();
+    fs::write(at("decoder.yml"), "vocabs: [a/vocab.spm, b/words.txt]").unwrap();
+    assert!(error(&marian).contains("words.txt: a kind of vocabulary that is not supported: supported are one .spm"));
+    fs::remove_file(at("decoder.yml")).unwrap();
 
     // A vocabulary of another model, one piece shorter.
     let (_theirs, other) = both(&RandomSpec { vocab: 76, ..RandomSpec::default() }, "");
@@ -265,5 +269,5 @@ fn a_yaml_vocabulary_numbers_the_pieces_of_two_models() {
 
     vocab.insert("new".to_owned(), 99.into());
     fs::write(at("opus.vocab.yml"), yml(&vocab)).unwrap();
-    assert!(error(&marian).contains("opus.vocab.yml: its 77 pieces do not have the ids from 0 to 76"));
+    assert!(error(&marian).contains("opus.vocab.yml: its 77 pieces do not have the ids from 0 on, each one: copy"));
 }

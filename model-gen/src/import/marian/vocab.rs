@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
-use crate::import::error::{ImportError, read_file, read_text};
-use crate::import::spm::SpmModel;
+use crate::import::error::{ImportError, list_dir, read_file, read_text};
+use crate::import::spm::{SpmModel, SpmPiece};
 use crate::import::vocab::Vocab;
 
 use super::yaml;
@@ -33,38 +33,32 @@ struct DecoderOptions {
 }
 
 impl VocabFiles {
-    /// Finds the files beside `npz`.
+    /// Finds the files beside `npz`: those that Marian's options name, else the only ones there.
     pub(super) fn find(npz: &Path) -> Result<Self, ImportError> {
-        let missing = |path: &Path, what: &str| ImportError::Missing {
-            path: path.to_owned(),
-            remedy: format!("{what}{SUPPORTED}"),
-        };
         let dir = npz.parent().unwrap_or(Path::new(""));
-        let named = named_vocabs(npz)?;
-        let is = |path: &Path, extension: &str| path.extension().is_some_and(|found| found == extension);
-        let beside = |path: &PathBuf| {
-            if path.exists() { Ok(path.clone()) } else { Err(missing(path, "the vocabularies must be ")) }
-        };
-        let of_pieces = || Ok([beside(&dir.join("source.spm"))?, beside(&dir.join("target.spm"))?]);
-        if let [source, .., target] = named.as_slice() {
-            let ids = [source, target].map(|path| beside(path));
+        let pieces = || Ok::<_, ImportError>([there(dir.join("source.spm"))?, there(dir.join("target.spm"))?]);
+        if let [source, .., target] = named_vocabs(npz)?.as_slice() {
+            let ids = [there(source.clone())?, there(target.clone())?];
+            if ids.iter().all(|path| is(path, "spm")) {
+                return Ok(Self { spm: ids.clone(), ids });
+            }
+            if ids.iter().all(|path| is(path, "yml") || is(path, "yaml")) {
+                return Ok(Self { spm: pieces()?, ids });
+            }
             let [source, target] = ids;
-            let ids = [source?, target?];
-            return match ids.iter().all(|path| is(path, "spm")) {
-                true => Ok(Self { spm: ids.clone(), ids }),
-                false if ids.iter().all(|path| is(path, "yml") || is(path, "yaml")) => {
-                    Ok(Self { spm: of_pieces()?, ids })
-                }
-                false => Err(missing(&ids[0], "as a vocabulary of a kind that is supported: ")),
-            };
+            return Err(ImportError::Damaged {
+                path: if is(&source, "spm") { target } else { source },
+                reason: "a kind of vocabulary that is not supported".to_owned(),
+                remedy: format!("supported are {SUPPORTED}"),
+            });
         }
-        let files: Vec<PathBuf> = list(dir)?;
-        let spm: Vec<&PathBuf> = files.iter().filter(|path| is(path, "spm")).collect();
-        let yml: Vec<&PathBuf> = files.iter().filter(|path| path.to_string_lossy().ends_with("vocab.yml")).collect();
+        let files = list_dir(dir)?;
+        let spm: Vec<_> = files.iter().filter(|path| is(path, "spm")).collect();
+        let yml: Vec<_> = files.iter().filter(|path| path.to_string_lossy().ends_with("vocab.yml")).collect();
         match (spm.as_slice(), yml.as_slice()) {
-            ([one], []) => Ok(Self { spm: [0; 2].map(|_| (*one).clone()), ids: [0; 2].map(|_| (*one).clone()) }),
-            (_, [one]) => Ok(Self { spm: of_pieces()?, ids: [0; 2].map(|_| (*one).clone()) }),
-            _ => Err(missing(&dir.join("vocab.spm"), "the vocabularies must be ")),
+            (&[joint], []) => Ok(Self { spm: [joint.clone(), joint.clone()], ids: [joint.clone(), joint.clone()] }),
+            (_, &[joint]) => Ok(Self { spm: pieces()?, ids: [joint.clone(), joint.clone()] }),
+            _ => Err(missing(dir.join("vocab.spm"))),
         }
     }
 
@@ -95,6 +89,18 @@ impl VocabFiles {
     }
 }
 
+fn missing(path: PathBuf) -> ImportError {
+    ImportError::Missing { path, remedy: format!("the vocabularies must be {SUPPORTED}") }
+}
+
+fn there(path: PathBuf) -> Result<PathBuf, ImportError> {
+    if path.exists() { Ok(path) } else { Err(missing(path)) }
+}
+
+fn is(path: &Path, extension: &str) -> bool {
+    path.extension().is_some_and(|found| found == extension)
+}
+
 /// The files that `vocabs` names, where Marian's translation or training options lie beside the model. They are looked
 /// for beside the model by their names: paths are those of the machine that trained.
 fn named_vocabs(npz: &Path) -> Result<Vec<PathBuf>, ImportError> {
@@ -115,16 +121,6 @@ fn named_vocabs(npz: &Path) -> Result<Vec<PathBuf>, ImportError> {
     Ok(Vec::new())
 }
 
-fn list(dir: &Path) -> Result<Vec<PathBuf>, ImportError> {
-    let dir = if dir.as_os_str().is_empty() { Path::new(".") } else { dir };
-    let unreadable = |source| ImportError::Unreadable { path: dir.to_owned(), source };
-    let entries = std::fs::read_dir(dir).map_err(unreadable)?;
-    let mut files =
-        entries.map(|entry| entry.map(|entry| entry.path())).collect::<Result<Vec<_>, _>>().map_err(unreadable)?;
-    files.sort();
-    Ok(files)
-}
-
 fn read_yaml<T: for<'de> Deserialize<'de>>(path: &Path) -> Result<T, ImportError> {
     let text = read_text(path, SUPPORTED)?;
     yaml::from_str(&text).map_err(|error| ImportError::Damaged {
@@ -137,37 +133,14 @@ fn read_yaml<T: for<'de> Deserialize<'de>>(path: &Path) -> Result<T, ImportError
 /// Pieces by id, and one more for the start token if it has a row.
 fn vocab(path: &Path, start: bool) -> Result<Vocab, ImportError> {
     let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-    let damaged = |reason: String, remedy: &str| ImportError::Damaged {
+    let damaged = |reason| ImportError::Damaged {
         path: path.to_owned(),
         reason,
-        remedy: remedy.to_owned(),
+        remedy: "copy it from the model's training again".to_owned(),
     };
-    let again = "copy the file again";
-    let mut pieces = if path.extension().is_some_and(|extension| extension == "spm") {
-        let model = SpmModel::parse(&name, &read_file(path, SUPPORTED)?)
-            .map_err(|error| damaged(format!("{error:#}"), again))?;
-        let text = |piece: &crate::import::spm::SpmPiece| String::from_utf8(piece.piece().to_vec()).ok();
-        model
-            .pieces
-            .iter()
-            .map(text)
-            .collect::<Option<Vec<_>>>()
-            .ok_or_else(|| damaged("a piece is not UTF-8".to_owned(), again))?
-    } else {
-        let ids: BTreeMap<String, u64> = read_yaml(path)?;
-        let by_id: BTreeMap<u64, String> = ids.iter().map(|(piece, &id)| (id, piece.clone())).collect();
-        if by_id.len() != ids.len() || by_id.keys().copied().ne(0..ids.len() as u64) {
-            return Err(damaged(
-                format!(
-                    "its {} pieces do not have the ids from 0 to {}, each one",
-                    ids.len(),
-                    ids.len().saturating_sub(1)
-                ),
-                again,
-            ));
-        }
-        by_id.into_values().collect()
-    };
+    let pieces =
+        if is(path, "spm") { spm_pieces(&name, &read_file(path, SUPPORTED)?) } else { pieces_by_id(read_yaml(path)?) };
+    let mut pieces = pieces.map_err(damaged)?;
     if start {
         // Never matched and never written, so that any text will do that no piece has.
         let mut piece = "<pad>".to_owned();
@@ -176,5 +149,21 @@ fn vocab(path: &Path, start: bool) -> Result<Vocab, ImportError> {
         }
         pieces.push(piece);
     }
-    Vocab::from_pieces(&name, pieces).ok_or_else(|| damaged("a piece stands there twice".to_owned(), again))
+    Vocab::from_pieces(&name, pieces).ok_or_else(|| damaged("a piece stands there twice".to_owned()))
+}
+
+fn spm_pieces(name: &str, bytes: &[u8]) -> Result<Vec<String>, String> {
+    let model = SpmModel::parse(name, bytes).map_err(|error| format!("{error:#}"))?;
+    let text =
+        |piece: &SpmPiece| String::from_utf8(piece.piece().to_vec()).map_err(|_| "a piece is not UTF-8".to_owned());
+    model.pieces.iter().map(text).collect()
+}
+
+fn pieces_by_id(ids: BTreeMap<String, u64>) -> Result<Vec<String>, String> {
+    let count = ids.len();
+    let by_id: BTreeMap<u64, String> = ids.into_iter().map(|(piece, id)| (id, piece)).collect();
+    if !by_id.keys().copied().eq(0..count as u64) {
+        return Err(format!("its {count} pieces do not have the ids from 0 on, each one"));
+    }
+    Ok(by_id.into_values().collect())
 }
