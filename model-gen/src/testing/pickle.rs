@@ -77,7 +77,7 @@ pub fn archive(program: &[u8], tensors: &[TorchTensor]) -> io::Result<Vec<u8>> {
 }
 
 /// An archive of entries stored as they are.
-pub(super) fn zip(entries: impl IntoIterator<Item = (String, Vec<u8>)>) -> io::Result<Vec<u8>> {
+pub(crate) fn zip(entries: impl IntoIterator<Item = (String, Vec<u8>)>) -> io::Result<Vec<u8>> {
     let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
     for (name, bytes) in entries {
         zip.start_file(name, SimpleFileOptions::default().compression_method(CompressionMethod::Stored))?;
