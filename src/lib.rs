@@ -27,6 +27,7 @@
 //!
 //! - `int8` (default): the integer-only engine.
 //! - `f16` (default): f16 weights, f32 arithmetic in one written order.
+//! - `std`: kernels for the host's own instruction set, chosen at run time; the bits stay the same.
 //! - `json`: the report that boards and `model-gen translate --json` write.
 #![no_std]
 
@@ -36,7 +37,7 @@ compile_error!("latimer reads little-endian blobs in place and runs on little-en
 #[cfg(not(any(feature = "int8", feature = "f16")))]
 compile_error!("enable at least one engine: feature `int8` or `f16`");
 
-#[cfg(test)]
+#[cfg(any(test, feature = "std"))]
 extern crate std;
 
 mod arena;

@@ -16,9 +16,11 @@ mod beam;
 mod decoder;
 mod encoder;
 mod math;
+mod tap;
 
 pub use beam::{BeamOptions, Hypothesis};
 pub use decoder::{Decoder, Step};
+pub use tap::{Site, Tap};
 
 /// A checkpoint ready to run.
 #[derive(Clone, Debug)]
@@ -40,12 +42,22 @@ impl Reference {
     /// The encoder's hidden states for the source `ids` (with `</s>`): element 0 after embedding and positions, element
     /// `L` after layer `L`, each with one row a token. Panics on an id outside the vocabulary.
     pub fn encode(&self, ids: &[u32]) -> Vec<Matrix> {
-        encoder::encode(&self.checkpoint, ids)
+        self.encode_tapped(ids, &mut ())
+    }
+
+    /// [`Reference::encode`], the linears' inputs shown to `tap`.
+    pub fn encode_tapped<T: Tap>(&self, ids: &[u32], tap: &mut T) -> Vec<Matrix> {
+        encoder::encode(&self.checkpoint, ids, tap)
     }
 
     /// A decoder that attends to the encoder's last hidden states.
     pub fn decoder(&self, memory: &Matrix) -> Decoder<'_> {
-        Decoder::new(&self.checkpoint, memory)
+        self.decoder_tapped(memory, &mut ())
+    }
+
+    /// [`Reference::decoder`], the cross-attention's inputs shown to `tap`.
+    pub fn decoder_tapped<T: Tap>(&self, memory: &Matrix, tap: &mut T) -> Decoder<'_> {
+        Decoder::new(&self.checkpoint, memory, tap)
     }
 
     /// Greedy search for the source `ids`: [`Decoder::greedy`] over their encoding.

@@ -30,6 +30,13 @@ pub(crate) struct Tensors<'a> {
     globals: usize,
 }
 
+/// Whether sums of `cols` products of the largest weights and inputs of `in_bits` bits stay inside an i32.
+pub const fn sums_fit(dtype: u8, cols: u32, in_bits: u8) -> bool {
+    // The group's scale is part of a 4-bit weight.
+    let weight = if dtype == dtype::I4 { 8 * u8::MAX as u64 } else { 128 };
+    (8 <= in_bits && in_bits <= 16) && (cols as u64) * weight * ((1 << (in_bits - 1)) - 1) < 1 << 31
+}
+
 impl<'a> Tensors<'a> {
     /// Checks the table against the spec.
     pub fn parse(spec: &Spec<'a>, engine: EngineKind, table: &'a [u8], weights: &'a [u8]) -> Result<Self, BlobError> {
@@ -89,25 +96,23 @@ impl<'a> Tensors<'a> {
         let e = TensorEntry::read(self.table, index as usize * TensorEntry::SIZE).ok_or(malformed(index))?;
         let tensor = Tensor::new(e, self.weights);
         let shape = role.shape(spec.d_model() as u32, within.map_or(0, |b| b.ffn), vocab);
-        let dtype = match (role, engine) {
-            (Role::Positions, _) => dtype::STEPS,
-            _ if !role.is_linear() => dtype::NORM,
-            (_, EngineKind::Int8) => dtype::I8,
-            (_, EngineKind::F16) => dtype::F16,
+        let known = match (role, engine) {
+            (Role::Positions, _) => e.dtype == dtype::STEPS,
+            _ if !role.is_linear() => e.dtype == dtype::NORM,
+            (_, EngineKind::Int8) => matches!(e.dtype, dtype::I8 | dtype::I4),
+            (_, EngineKind::F16) => e.dtype == dtype::F16,
         };
-        if e.dtype != dtype {
+        if !known {
             return Err(unsupported(index));
         }
-        let reserved = (e.reserved0, e.reserved1, e.reserved2) == (0, 0, 0);
+        let reserved = (e.dtype == dtype::I4 || e.group == 0) && (e.reserved1, e.reserved2) == (0, 0);
         let placed =
             reserved && e.role == role as u8 && e.block == block && (e.rows, e.cols) == shape && tensor.parts_exist();
         // A norm always has a beta, so that the loop over its elements needs no second form.
         let numbers = match engine {
             _ if role == Role::Positions => true,
             EngineKind::Int8 if role.is_linear() => {
-                (8..=16).contains(&e.in_bits)
-                    // cols * 128 * (2^(bits-1) - 1) must stay below 2^31.
-                    && (e.cols as u64) * 128 * ((1 << (e.in_bits - 1)) - 1) < 1 << 31
+                sums_fit(e.dtype, e.cols, e.in_bits)
                     && FRAC.contains(&e.out_frac)
                     && FRAC.contains(&e.embed_frac)
                     && e.embed_scale < 1 << 31

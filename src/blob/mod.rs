@@ -15,6 +15,7 @@ pub mod tensor;
 pub mod tokenizer;
 pub mod vocab;
 
+pub use check::sums_fit;
 pub use container::{CRC32, Parts, emit, emit_len};
 pub use layout::{SectionKind, VERSION};
 pub use record::{FieldDoc, RecordDoc};

@@ -1,8 +1,10 @@
 //! Tensors as they lie in the weights section.
 
 use super::layout::{NONE, Role, TensorEntry};
-use crate::kernel::{ROWS, padded_len};
+use crate::kernel::portable::nibbles;
+use crate::kernel::{ROWS, block_bytes, group_bytes, padded_len};
 use bytemuck::{AnyBitPattern, try_cast_slice};
+use core::slice::ChunksExact;
 
 /// Element types, as stored in [`TensorEntry::dtype`].
 pub mod dtype {
@@ -14,6 +16,16 @@ pub mod dtype {
     pub const NORM: u8 = 2;
     /// Position steps.
     pub const STEPS: u8 = 3;
+    /// Signed 4-bit weights in groups of columns, a scale for each row and group, and one for each row.
+    pub const I4: u8 = 4;
+}
+
+/// The weights of a quantized matrix, four rows at a time.
+pub(crate) enum RowBlocks<'a> {
+    /// A group a column.
+    Int8(ChunksExact<'a, [i8; ROWS]>),
+    /// Bytes, and the columns of a group.
+    Int4(ChunksExact<'a, u8>, usize),
 }
 
 /// One tensor: its entry, and the section that holds its elements.
@@ -63,6 +75,49 @@ impl<'a> Tensor<'a> {
             .unwrap_or_default()
     }
 
+    /// The matrix as the integer kernels take it.
+    #[cfg(feature = "int8")]
+    pub(crate) fn row_blocks(&self) -> RowBlocks<'a> {
+        let (cols, group) = (self.cols().max(1), self.group());
+        match (self.entry.dtype, block_bytes(cols, group)) {
+            (dtype::I4, Some(bytes)) => RowBlocks::Int4(self.grouped().chunks_exact(bytes), group),
+            _ => RowBlocks::Int8(self.blocks::<i8>().chunks_exact(cols)),
+        }
+    }
+
+    /// Columns of a group of 4-bit weights; never zero.
+    fn group(&self) -> usize {
+        (self.entry.group as usize).max(1)
+    }
+
+    /// Bytes of a matrix of 4-bit weights; `None` where they do not fit the address space.
+    fn grouped_len(&self) -> Option<usize> {
+        block_bytes(self.cols(), self.group())?.checked_mul(self.rows().div_ceil(ROWS))
+    }
+
+    fn grouped(&self) -> &'a [u8] {
+        self.grouped_len().and_then(|len| self.elements(self.entry.data, len)).unwrap_or_default()
+    }
+
+    /// A quantized weight in units of its row's scale; zero where the indices are outside the matrix.
+    #[cfg(feature = "int8")]
+    pub fn weight(&self, row: usize, col: usize) -> i32 {
+        match self.row_blocks() {
+            RowBlocks::Int8(_) => self.at(self.blocks::<i8>(), row, col) as i32,
+            RowBlocks::Int4(mut blocks, group) => {
+                let mut weight = || {
+                    let block = blocks.nth(row / ROWS)?;
+                    let bytes = block.get(col / group * group_bytes(group)..)?;
+                    let (scales, weights) = bytes.split_first_chunk::<ROWS>()?;
+                    let pair = *weights.as_chunks::<2>().0.get(col % group)?;
+                    let weight = nibbles(pair).into_iter().nth(row % ROWS)?;
+                    Some(weight * *scales.get(row % ROWS)? as i32)
+                };
+                if col < self.cols() { weight().unwrap_or(0) } else { 0 }
+            }
+        }
+    }
+
     /// One element of a matrix; the default where the indices are outside it.
     pub(crate) fn at<T: AnyBitPattern + Default>(&self, blocks: &[[T; ROWS]], row: usize, col: usize) -> T {
         blocks.get(row / ROWS * self.cols() + col).and_then(|group| group.get(row % ROWS)).copied().unwrap_or_default()
@@ -95,6 +150,9 @@ impl<'a> Tensor<'a> {
         let optional = |offset: u32, size: usize| if offset == NONE { 0 } else { rows * size };
         match self.entry.dtype {
             dtype::I8 => elements + optional(self.entry.scales, 2) + optional(self.entry.bias, 4),
+            dtype::I4 => {
+                self.grouped_len().unwrap_or(0) + optional(self.entry.scales, 2) + optional(self.entry.bias, 4)
+            }
             dtype::F16 => elements * 2 + optional(self.entry.bias, 4),
             // Gamma is i16 in the int8 engine, which alone records fraction bits, and f32 in the other.
             dtype::NORM => rows * (if self.entry.in_bits == 16 { 2 } else { 4 }) + optional(self.entry.bias, 4),
@@ -108,6 +166,10 @@ impl<'a> Tensor<'a> {
         let Some(len) = padded_len(rows, self.cols()) else { return false };
         let data = match e.dtype {
             dtype::I8 => self.elements::<[i8; ROWS]>(e.data, len / ROWS).is_some() && e.scales != NONE,
+            dtype::I4 => {
+                let len = self.grouped_len();
+                len.is_some_and(|len| self.elements::<u8>(e.data, len).is_some()) && e.scales != NONE && e.group != 0
+            }
             dtype::F16 => self.elements::<[u16; ROWS]>(e.data, len / ROWS).is_some(),
             dtype::NORM if e.in_bits == 16 => self.elements::<i16>(e.data, rows).is_some(),
             dtype::NORM | dtype::STEPS => self.elements::<u32>(e.data, rows).is_some(),

@@ -11,7 +11,16 @@
 //! block 1: w[4][0] w[5][0] ...
 //! ```
 //!
-//! Integer kernels give the exact i32 sum; the blob's check has proven `cols * 128 * max|x| < 2^31`, so no order of
+//! 4-bit weights (element type I4) come in groups of columns: for each group of a block four scales (u8), one a row,
+//! then two bytes a column, the first row in the low bits, signed. The group length is the tensor's, the last group may
+//! be shorter; a block's bytes are padded to a multiple of four. A weight is worth its 4 bits times the group's scale:
+//!
+//! ```text
+//! s[0] s[1] s[2] s[3]  w[1][0]:w[0][0] w[3][0]:w[2][0]  w[1][1]:w[0][1] w[3][1]:w[2][1]  ...  next group
+//! ```
+//!
+//! Integer kernels give the exact i32 sum; the blob's check has proven `cols * 128 * max|x| < 2^31` (for 4-bit
+//! weights `cols * 8 * 255`), so no order of
 //! summation overflows and every kernel gives the same bits. Float kernels must sum each row in order of columns,
 //! one rounding for each product and one for each addition, never fused.
 //!
@@ -19,10 +28,15 @@
 //! equal it on every shape.
 
 pub mod portable;
+#[cfg(all(feature = "std", target_arch = "x86_64"))]
+pub mod x86;
 
-pub use portable::{dot4, dot4x2};
+#[cfg(not(all(feature = "std", target_arch = "x86_64")))]
+pub use portable::{TOKENS, dot_i4, dot_i8};
 #[cfg(feature = "f16")]
 pub use portable::{dot4_f16, dot4x2_f16};
+#[cfg(all(feature = "std", target_arch = "x86_64"))]
+pub use x86::{TOKENS, dot_i4, dot_i8};
 
 /// Rows in a block.
 pub const ROWS: usize = 4;
@@ -36,6 +50,19 @@ pub const fn padded_len(rows: usize, cols: usize) -> Option<usize> {
         Some(rows) => rows.checked_mul(cols),
         None => None,
     }
+}
+
+/// Bytes of a whole group of `group` columns of 4-bit weights in a block: scales, then half a byte a weight.
+pub const fn group_bytes(group: usize) -> usize {
+    group * ROWS / 2 + ROWS
+}
+
+/// Bytes of a block of `cols` columns of 4-bit weights in groups of `group`, which is not zero; `None` where they do not
+/// fit the address space.
+pub const fn block_bytes(cols: usize, group: usize) -> Option<usize> {
+    let Some(weights) = cols.checked_mul(ROWS / 2) else { return None };
+    let Some(bytes) = weights.checked_add(cols.div_ceil(group) * ROWS) else { return None };
+    bytes.checked_next_multiple_of(4)
 }
 
 /// Lays a row-major matrix out in row blocks: calls `put` with each element's row and column in the order of

@@ -1,37 +1,76 @@
 //! Kernels in plain Rust: the oracle every other kernel is held to, and good code on cores without a multiply that
 //! takes more than one pair.
 
+use super::{ROWS, group_bytes};
 #[cfg(feature = "f16")]
 use crate::num::half_float::widen;
 #[cfg(feature = "f16")]
 use half::f16;
 
-/// Dot products of the four rows of a block with one vector: i8 weights, i16 activations, exact i32 sums.
+/// Vectors that [`dot_i8`] and [`dot_i4`] are called with while there are as many: each weight is read and widened once
+/// for all of them.
+pub const TOKENS: usize = 2;
+
+/// Dot products of the four rows of a block with one vector or two: i8 weights, i16 activations, exact i32 sums.
 #[inline(always)]
-pub fn dot4(block: &[[i8; 4]], x: &[i16]) -> [i32; 4] {
-    let mut acc = [0i32; 4];
-    for (w, &x) in block.iter().zip(x) {
-        let x = x as i32;
-        for (acc, &w) in acc.iter_mut().zip(w) {
-            *acc = acc.wrapping_add(x.wrapping_mul(w as i32));
+pub fn dot_i8<const N: usize>(block: &[[i8; ROWS]], x: [&[i16]; N]) -> [[i32; ROWS]; N] {
+    let mut acc = [[0; ROWS]; N];
+    columns(x, block.iter(), |&w, x| add_products(&mut acc, w.map(i32::from), x));
+    acc
+}
+
+/// [`dot_i8`] with 4-bit weights in groups of `group` columns: a group is four scales (u8), one a row, then two bytes a
+/// column, the first row in the low bits. A sum is that of the groups' sums, each times its scale.
+#[inline(always)]
+pub fn dot_i4<const N: usize>(block: &[u8], group: usize, x: [&[i16]; N]) -> [[i32; ROWS]; N] {
+    let mut acc = [[0i32; ROWS]; N];
+    let mut rest = x;
+    for bytes in block.chunks(group_bytes(group)) {
+        let Some((scales, weights)) = bytes.split_first_chunk::<ROWS>() else { break };
+        let mut sums = [[0; ROWS]; N];
+        let part = rest.map(|x| x.split_at_checked(group).map_or(x, |(part, _)| part));
+        rest = rest.map(|x| x.split_at_checked(group).map_or(&[][..], |(_, rest)| rest));
+        columns(part, weights.as_chunks::<2>().0.iter(), |&w, x| add_products(&mut sums, nibbles(w), x));
+        for (acc, sums) in acc.iter_mut().zip(sums) {
+            for ((acc, sum), &scale) in acc.iter_mut().zip(sums).zip(scales) {
+                *acc = acc.wrapping_add(sum.wrapping_mul(scale as i32));
+            }
         }
     }
     acc
 }
 
-/// [`dot4`] for two vectors at once: each weight is read and widened once for both.
+/// The four signed weights of a column.
 #[inline(always)]
-pub fn dot4x2(block: &[[i8; 4]], x0: &[i16], x1: &[i16]) -> [[i32; 4]; 2] {
-    let mut acc = [[0i32; 4]; 2];
-    for (w, (&x0, &x1)) in block.iter().zip(x0.iter().zip(x1)) {
-        let (x0, x1) = (x0 as i32, x1 as i32);
-        for (row, &w) in w.iter().enumerate() {
-            let w = w as i32;
-            acc[0][row] = acc[0][row].wrapping_add(x0.wrapping_mul(w));
-            acc[1][row] = acc[1][row].wrapping_add(x1.wrapping_mul(w));
+pub(crate) fn nibbles([low, high]: [u8; 2]) -> [i32; ROWS] {
+    let (low, high) = (low as i8, high as i8);
+    [(low << 4) >> 4, low >> 4, (high << 4) >> 4, high >> 4].map(i32::from)
+}
+
+/// Calls `add` with each column's weights and activations.
+#[inline(always)]
+fn columns<'w, const N: usize, W: 'w>(
+    x: [&[i16]; N],
+    weights: impl Iterator<Item = &'w W>,
+    mut add: impl FnMut(&W, [i32; N]),
+) {
+    // Written out for one and two: iterators in step need no bounds check.
+    match x[..] {
+        [x] => weights.zip(x).for_each(|(w, &x)| add(w, [x as i32; N])),
+        [x0, x1] => weights.zip(x0.iter().zip(x1)).for_each(|(w, (&x0, &x1))| {
+            add(w, core::array::from_fn(|n| if n == 0 { x0 } else { x1 } as i32));
+        }),
+        _ => weights.enumerate().for_each(|(i, w)| add(w, x.map(|x| x.get(i).copied().unwrap_or(0) as i32))),
+    }
+}
+
+#[inline(always)]
+fn add_products<const N: usize>(acc: &mut [[i32; ROWS]; N], w: [i32; ROWS], x: [i32; N]) {
+    for (acc, x) in acc.iter_mut().zip(x) {
+        for (acc, w) in acc.iter_mut().zip(w) {
+            *acc = acc.wrapping_add(x.wrapping_mul(w));
         }
     }
-    acc
 }
 
 /// Dot products of the four rows of a block with one vector: f16 weights, f32 activations, summed in order of
@@ -69,23 +108,49 @@ mod tests {
     use proptest::prelude::*;
     use std::vec::Vec;
 
+    /// As many activations as columns, from a seed.
+    fn activations(columns: usize, seed: u64) -> Vec<i16> {
+        let mix = |i: u64| (i + 1).wrapping_mul(seed | 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 48;
+        (0..columns as u64).map(|i| mix(i) as i16).collect()
+    }
+
     proptest! {
         #[test]
-        fn sums_are_exact(block in proptest::collection::vec(any::<[i8; 4]>(), 0..70), seed in any::<u64>()) {
-            let x: Vec<[i16; 2]> = (0..block.len() as u64)
-                .map(|i| {
-                    let r = (i + 1).wrapping_mul(seed | 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-                    [(r >> 48) as i16, (r >> 32) as i16]
-                })
-                .collect();
-            let x0: Vec<i16> = x.iter().map(|x| x[0]).collect();
-            let x1: Vec<i16> = x.iter().map(|x| x[1]).collect();
+        fn sums_are_exact(block in proptest::collection::vec(any::<[i8; 4]>(), 0..70), seeds: [u64; 3]) {
+            let x = seeds.map(|seed| activations(block.len(), seed));
             let naive = |x: &[i16], row: usize| -> i64 {
                 block.iter().zip(x).map(|(w, &x)| w[row] as i64 * x as i64).sum()
             };
-            let want = [&x0, &x1].map(|x| [0, 1, 2, 3].map(|row| naive(x, row)));
-            prop_assert_eq!(dot4(&block, &x0).map(i64::from), want[0]);
-            prop_assert_eq!(dot4x2(&block, &x0, &x1).map(|acc| acc.map(i64::from)), want);
+            let want = x.each_ref().map(|x| [0, 1, 2, 3].map(|row| naive(x, row)));
+            let [x0, x1, x2] = x.each_ref().map(Vec::as_slice);
+            prop_assert_eq!(dot_i8(&block, [x0]).map(|acc| acc.map(i64::from)), [want[0]]);
+            prop_assert_eq!(dot_i8(&block, [x0, x1]).map(|acc| acc.map(i64::from)), [want[0], want[1]]);
+            prop_assert_eq!(dot_i8(&block, [x0, x1, x2]).map(|acc| acc.map(i64::from)), want);
+        }
+
+        #[test]
+        fn sums_of_groups_are_exact(
+            weights in proptest::collection::vec(any::<[u8; 2]>(), 1..100), scales: [u8; 16], group in 8usize..40, seed: u64,
+        ) {
+            let x = activations(weights.len(), seed);
+            let scale = |col: usize, row: usize| scales[(col / group * ROWS + row) % 16];
+            let mut block = Vec::new();
+            for (col, w) in weights.iter().enumerate() {
+                if col % group == 0 {
+                    block.extend((0..ROWS).map(|row| scale(col, row)));
+                }
+                block.extend(w);
+            }
+            let naive = |row: usize| {
+                let products = weights.iter().zip(&x).enumerate().map(|(col, (w, &x))| {
+                    let nibble = (w[row / 2] >> (row % 2 * 4) & 15) as i64;
+                    (if nibble > 7 { nibble - 16 } else { nibble }) * scale(col, row) as i64 * x as i64
+                });
+                products.sum::<i64>() as i32
+            };
+            let want = [0, 1, 2, 3].map(naive);
+            prop_assert_eq!(dot_i4(&block, group, [&x]), [want]);
+            prop_assert_eq!(dot_i4(&block, group, [&x, &x]), [want; 2]);
         }
     }
 

@@ -1,7 +1,8 @@
 //! `model-gen pack`.
 
 use super::{EngineArg, print, write_whole};
-use crate::pack::{InputBits, Options, Packed, pack};
+use crate::pack::{CalibrationSet, InputBits, Options, Packed, Recipe, pack};
+use crate::score::pairs::read_pairs;
 use anyhow::{Context, Result, ensure};
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -20,6 +21,18 @@ pub struct Args {
     /// Arithmetic of the packed model.
     #[arg(long, value_enum, default_value = "int8")]
     engine: EngineArg,
+    /// How weights are rounded.
+    #[arg(long, value_enum, default_value = "fast")]
+    recipe: RecipeArg,
+    /// Phrase pairs to calibrate with: lines of source, tab, target. Not those that you evaluate on.
+    #[arg(long, value_name = "TSV")]
+    calibrate: Option<PathBuf>,
+    /// Pairs drawn from them at most.
+    #[arg(long, value_name = "N", default_value_t = 2000)]
+    calibrate_pairs: usize,
+    /// Draws the pairs.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
     /// Bits of activations, 8 to 16: one number, or five for qkv,out,fc1,fc2,logits [default: the recipe's].
     #[arg(long, value_name = "BITS", value_delimiter = ',')]
     input_bits: Vec<u8>,
@@ -37,13 +50,35 @@ pub struct Args {
     json: bool,
 }
 
+/// [`Recipe`] as an argument.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum RecipeArg {
+    /// Rounding to nearest: needs no calibration set.
+    Fast,
+    /// Smoothing, calibrated rounding, corrected biases, wider activations.
+    Best,
+}
+
+impl From<RecipeArg> for Recipe {
+    fn from(arg: RecipeArg) -> Self {
+        match arg {
+            RecipeArg::Fast => Recipe::Fast,
+            RecipeArg::Best => Recipe::Best,
+        }
+    }
+}
+
 fn options(args: &Args) -> Result<Options> {
-    let mut options = Options::new(args.engine.into());
+    let mut options = Options::new(args.engine.into()).with_recipe(args.recipe.into());
+    if let Some(path) = &args.calibrate {
+        let phrases = read_pairs(path, 1)?;
+        options.calibration = Some(CalibrationSet { phrases, limit: args.calibrate_pairs, seed: args.seed });
+    }
     ensure!(args.input_bits.iter().all(|b| (8..=16).contains(b)), "--input-bits: each is 8 to 16");
     match args.input_bits[..] {
         [] => {}
-        [all] => options.bits = InputBits { qkv: all, out: all, fc1: all, fc2: all, logits: all },
-        [qkv, out, fc1, fc2, logits] => options.bits = InputBits { qkv, out, fc1, fc2, logits },
+        [all] => options.settings.bits = InputBits::all(all),
+        [qkv, out, fc1, fc2, logits] => options.settings.bits = InputBits { qkv, out, fc1, fc2, logits },
         _ => anyhow::bail!("--input-bits: give one number, or five for qkv,out,fc1,fc2,logits"),
     }
     options.micromath = args.micromath;

@@ -36,6 +36,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 pub use table::Table;
+pub(crate) use target::TargetTokenizer;
 pub use worst::Worst;
 
 /// What an evaluation found.

@@ -5,26 +5,37 @@ use crate::aligned::AlignedBytes;
 use crate::import::error::read_file;
 use crate::import::spm::SpmModel;
 use crate::import::tokenizer::{SpecialIds, tokenizer_sections};
+use crate::import::vocab::Vocab;
 use crate::import::{CheckpointDir, Config, Vocabularies};
 use anyhow::{Context, Result};
 use latimer::text::{EncodeWork, Node, Tokenizer};
+use std::path::Path;
 
 /// More bytes than SentencePiece's NFKC charsmap makes of one: U+FDFA, three bytes, becomes 15 letters of two and three
 /// spaces of three.
 const MAX_GROWTH: usize = 18;
 
 /// Sections of a tokenizer whose source side is the checkpoint's target side.
-pub(super) struct TargetTokenizer {
+pub(crate) struct TargetTokenizer {
     tokenizer: AlignedBytes,
     vocab: AlignedBytes,
     eos_id: u16,
 }
 
 impl TargetTokenizer {
+    /// Of the target side.
     pub fn read(dir: &CheckpointDir, config: &Config, vocabularies: &Vocabularies) -> Result<Self> {
-        let bytes = read_file(&dir.target_spm(), "copy the whole checkpoint directory")?;
-        let spm = SpmModel::parse("target.spm", &bytes)?;
-        let vocab = vocabularies.target.as_ref();
+        Self::of(&dir.target_spm(), "target.spm", config, &vocabularies.target)
+    }
+
+    /// The same for the source side, without a blob.
+    pub fn source(dir: &CheckpointDir, config: &Config, vocabularies: &Vocabularies) -> Result<Self> {
+        Self::of(&dir.source_spm(), "source.spm", config, &vocabularies.source)
+    }
+
+    fn of(path: &Path, name: &str, config: &Config, vocab: &Vocab) -> Result<Self> {
+        let bytes = read_file(path, "copy the whole checkpoint directory")?;
+        let spm = SpmModel::parse(name, &bytes)?;
         let unk = vocab.id("<unk>").with_context(|| format!("{}: no piece \"<unk>\"", vocab.name()))?;
         // The blob fits the checkpoint, so these do fit 16 bits.
         let ids = SpecialIds {

@@ -1,74 +1,48 @@
-//! Quantization to the int8 engine: symmetric rows, formats from bounds.
+//! Tensors of the int8 engine: quantized matrices, and formats from bounds.
 
 use super::bounds::{Bound, fraction_bits};
+use super::quantized::Quantized;
 use super::topology::{Source, Tensors, embedding_scale, phase_steps};
 use super::weights::Weights;
-use crate::import::Checkpoint;
-use crate::import::checkpoint::{LayerNorm, Matrix};
-use anyhow::{Result, ensure};
+use crate::import::checkpoint::LayerNorm;
+use crate::quantize::{QuantizedMatrix, Settings, Width};
+use anyhow::{Context, Result};
 use latimer::blob::layout::{NONE, Role, TensorEntry};
+use latimer::blob::sums_fit;
 use latimer::blob::tensor::dtype;
-use std::fmt;
 
-/// Largest magnitude of a quantized weight.
-const WEIGHT_STEPS: f64 = 127.0;
 /// Fraction bits of a linear's i32 output, where its range allows.
 const OUT_FRAC: i8 = 16;
 /// Fraction bits of beta in a norm.
 const BETA_FRAC: i32 = 16;
 
-/// Bits of the dynamically quantized input of each kind of linear.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct InputBits {
-    /// Query, key and value projections.
-    pub qkv: u8,
-    /// Output projections of attention.
-    pub out: u8,
-    /// First feed-forward linear.
-    pub fc1: u8,
-    /// Second feed-forward linear.
-    pub fc2: u8,
-    /// Output matrix.
-    pub logits: u8,
-}
-
-impl Default for InputBits {
-    fn default() -> Self {
-        InputBits { qkv: 8, out: 8, fc1: 8, fc2: 8, logits: 8 }
-    }
-}
-
-impl fmt::Display for InputBits {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let InputBits { qkv, out, fc1, fc2, logits } = self;
-        write!(f, "{qkv}/{out}/{fc1}/{fc2}/{logits} (qkv/out/fc1/fc2/logits)")
-    }
-}
-
-impl InputBits {
-    fn of(&self, role: Role) -> u8 {
-        match role {
-            Role::SelfOut | Role::CrossOut => self.out,
-            Role::Fc1 => self.fc1,
-            Role::Fc2 => self.fc2,
-            Role::Embedding | Role::Output => self.logits,
-            _ => self.qkv,
-        }
-    }
-}
-
 /// The most bits, up to `wanted`, with which a sum of `cols` products is proven to fit an i32.
-fn provable_bits(wanted: u8, cols: usize) -> u8 {
-    (8..=wanted).rev().find(|bits| cols as u64 * 128 * ((1 << (bits - 1)) - 1) < 1 << 31).unwrap_or(8)
+pub fn provable_bits(wanted: u8, dtype: u8, cols: u32) -> Result<u8> {
+    let fits = (8..=wanted).rev().find(|&bits| sums_fit(dtype, cols, bits));
+    fits.with_context(|| format!("a matrix of {cols} columns is too wide: sums of its products could overflow 32 bits"))
 }
 
-/// Quantizes every tensor in order; returns the table's entries.
-pub fn quantize(
-    checkpoint: &Checkpoint,
+/// What an input quantizer of `bits` bits counts to.
+pub fn steps_of(bits: u8) -> f64 {
+    f64::from((1u32 << (bits - 1)) - 1)
+}
+
+/// Element type and group length of a width.
+pub fn dtype_of(width: Width) -> (u8, u8) {
+    match width {
+        Width::Int8 => (dtype::I8, 0),
+        Width::Int4(group) => (dtype::I4, group),
+    }
+}
+
+/// Every tensor in order as entries of the table. `tensors` are those of the quantized model's own checkpoint.
+pub fn entries(
+    quantized: &Quantized,
     tensors: &Tensors,
-    bits: &InputBits,
+    settings: &Settings,
     weights: &mut Weights,
 ) -> Result<Vec<TensorEntry>> {
+    let checkpoint = &quantized.checkpoint;
     let scale = embedding_scale(&checkpoint.config);
     let source = Bound::of_embedding(&checkpoint.source_embedding, scale);
     let target = Bound::of_embedding(&checkpoint.target_embedding, scale);
@@ -76,8 +50,15 @@ pub fn quantize(
     let mut bounds = BlockBounds { hidden: source, memory, pending: source };
     let encoders = checkpoint.encoder.len();
     let mut entries = Vec::with_capacity(tensors.items.len());
-    for item in &tensors.items {
+    for (index, item) in tensors.items.iter().enumerate() {
         let mut entry = TensorEntry { role: item.role as u8, block: item.block, ..blank() };
+        let mut matrix = |bias: &[f32], input, entry: &mut TensorEntry| -> Result<()> {
+            let matrix = &quantized.matrices[&index];
+            (entry.dtype, entry.group) = dtype_of(matrix.width);
+            entry.in_bits = provable_bits(settings.bits.of(item.role), entry.dtype, matrix.weights.cols as u32)?;
+            matrix_entry(matrix, bias, input, entry, weights);
+            Ok(())
+        };
         match item.source {
             Source::Positions => {
                 let steps = phase_steps(&checkpoint.config);
@@ -88,20 +69,18 @@ pub fn quantize(
                 norm_entry(norm, &mut entry, weights);
                 bounds.hidden = Bound::of_norm(norm);
             }
-            Source::Vocabulary(matrix, bias) => {
-                let largest = Bound::of_embedding(matrix, scale);
+            Source::Vocabulary(table, bias) => {
                 let last = checkpoint.decoder.last().map_or(target, |layer| Bound::of_norm(&layer.final_layer_norm));
-                let zeros = vec![0.0; matrix.rows];
-                let bias = bias.unwrap_or(&zeros);
-                matrix_entry(matrix, bias, bits.of(item.role), last, &mut entry, weights)?;
-                embedding_entry(largest, scale, &mut entry);
+                let zeros = vec![0.0; table.rows];
+                matrix(bias.unwrap_or(&zeros), last, &mut entry)?;
+                embedding_entry(Bound::of_embedding(table, scale), scale, &mut entry);
             }
             Source::Linear(linear) => {
                 if item.role == Role::SelfQ && item.block as usize == encoders {
                     bounds.hidden = target;
                 }
                 let input = bounds.input(item.role);
-                matrix_entry(&linear.weight, &linear.bias, bits.of(item.role), input, &mut entry, weights)?;
+                matrix(&linear.bias, input, &mut entry)?;
                 bounds.after(item.role, input.through(linear));
             }
         }
@@ -142,54 +121,30 @@ impl BlockBounds {
 
 /// Weights, row scales, bias and formats of a matrix.
 fn matrix_entry(
-    matrix: &Matrix,
+    quantized: &QuantizedMatrix,
     bias: &[f32],
-    wanted_bits: u8,
     input: Bound,
     entry: &mut TensorEntry,
     weights: &mut Weights,
-) -> Result<()> {
-    let bits = provable_bits(wanted_bits, matrix.cols);
-    ensure!(
-        matrix.cols as u64 * 128 * 127 < 1 << 31,
-        "a matrix of {} columns is too wide: its sums of 8-bit products could overflow 32 bits",
-        matrix.cols
-    );
-    let steps = ((1u32 << (bits - 1)) - 1) as f64;
-    let (scales, shift) = row_scales(matrix, steps);
-    let mut quantized = Vec::with_capacity(matrix.data.len());
-    for (row, &scale) in matrix.iter_rows().zip(&scales) {
-        let unit = scale as f64 * 2f64.powi(-shift) * steps;
-        quantized.extend(row.iter().map(|&w| (w as f64 / unit).round().clamp(-WEIGHT_STEPS, WEIGHT_STEPS) as i8));
-    }
+) {
+    let matrix = &quantized.weights;
     let frac = fraction_bits(input.through_rows(matrix, bias).element, 31, OUT_FRAC);
     let bias: Vec<i32> = bias.iter().map(|&b| (b as f64 * 2f64.powi(frac as i32)).round() as i32).collect();
-    entry.dtype = dtype::I8;
     (entry.rows, entry.cols) = (matrix.rows as u32, matrix.cols as u32);
-    entry.data = weights.push_matrix(matrix.rows, matrix.cols, &quantized);
-    entry.scales = weights.push(&scales);
+    entry.data = match quantized.width {
+        Width::Int8 => weights.push_matrix(matrix.rows, matrix.cols, &quantized.codes),
+        Width::Int4(group) => {
+            weights.push_groups(matrix.rows, matrix.cols, group.into(), &quantized.codes, &quantized.group_scales)
+        }
+    };
+    entry.scales = weights.push(&quantized.scales.mantissas);
     entry.bias = weights.push_unless_zero(&bias);
-    (entry.in_bits, entry.scale_shift, entry.out_frac) = (bits, shift as i8, frac);
-    Ok(())
-}
-
-/// Row scales as 16-bit mantissas with one shift, each rounded up so that no weight exceeds 127 steps; the quantizer's
-/// division by `steps` is folded in.
-fn row_scales(matrix: &Matrix, steps: f64) -> (Vec<u16>, i32) {
-    let ideal: Vec<f64> = matrix
-        .iter_rows()
-        .map(|row| row.iter().fold(0f64, |m, &w| m.max(w.abs() as f64)) / WEIGHT_STEPS / steps)
-        .collect();
-    let largest = ideal.iter().fold(0f64, |m, &s| m.max(s)).max(2f64.powi(-100));
-    let shift = ((65_535.0 / largest).log2().floor() as i32).clamp(-100, 100);
-    let mantissas = ideal.iter().map(|&s| (s * 2f64.powi(shift)).ceil().clamp(1.0, 65_535.0) as u16).collect();
-    (mantissas, shift)
+    (entry.scale_shift, entry.out_frac) = (quantized.scales.shift as i8, frac);
 }
 
 /// How a row becomes a hidden state: `weight * row scale * steps * sqrt(d_model)`.
 fn embedding_entry(largest: Bound, scale: f64, entry: &mut TensorEntry) {
-    let steps = ((1u32 << (entry.in_bits - 1)) - 1) as f64;
-    let factor = steps * scale * 2f64.powi(-(entry.scale_shift as i32));
+    let factor = steps_of(entry.in_bits) * scale * 2f64.powi(-(entry.scale_shift as i32));
     let shift = 30 - factor.log2().floor() as i32;
     entry.embed_scale = (factor * 2f64.powi(shift)).round().min(2f64.powi(31) - 1.0) as u32;
     entry.embed_shift = shift as i8;

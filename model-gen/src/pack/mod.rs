@@ -5,9 +5,11 @@
 //! ```
 
 mod bounds;
+mod calibrate;
 mod f16;
 mod golden;
 mod int8;
+mod quantized;
 mod topology;
 mod weights;
 
@@ -21,15 +23,20 @@ use latimer::blob::layout::{Block, Header, SectionKind, SpecHeader, TensorEntry}
 use latimer::blob::{Parts, Spec, emit, emit_len};
 use std::path::Path;
 
-pub use int8::InputBits;
+pub use crate::quantize::{InputBits, Recipe, Settings, Width};
+pub use calibrate::{CalibrationSet, sentences};
 
 /// Choices a user makes when packing.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Which arithmetic.
     pub engine: EngineKind,
-    /// Bits of quantized activations (int8).
-    pub bits: InputBits,
+    /// Name of the choices below, for the blob's metadata (int8).
+    pub recipe: Recipe,
+    /// How weights and activations are quantized (int8).
+    pub settings: Settings,
+    /// What the quantizer learns from, where the settings ask for it (int8).
+    pub calibration: Option<CalibrationSet>,
     /// exp and inverse square root of the f16 engine from `micromath` instead of `libm`.
     pub micromath: bool,
     /// Metadata beyond what the checkpoint says: `licence`, `source`, ...
@@ -41,7 +48,26 @@ pub struct Options {
 impl Options {
     /// The defaults of an engine.
     pub fn new(engine: EngineKind) -> Self {
-        Options { engine, bits: InputBits::default(), micromath: false, meta: Vec::new(), model_version: 1 }
+        let (recipe, settings) = (Recipe::Fast, Recipe::Fast.settings());
+        Options { engine, recipe, settings, calibration: None, micromath: false, meta: Vec::new(), model_version: 1 }
+    }
+}
+
+impl Options {
+    /// Takes the choices of a recipe.
+    pub fn with_recipe(mut self, recipe: Recipe) -> Self {
+        (self.recipe, self.settings) = (recipe, recipe.settings());
+        self
+    }
+
+    /// The quantization in a line, for the blob's metadata.
+    fn recipe_text(&self) -> String {
+        let weights = match (self.settings.width, self.settings.widths.is_empty()) {
+            (Width::Int8, true) => "8-bit weights".to_owned(),
+            (Width::Int4(group), true) => format!("4-bit weights in groups of {group}"),
+            _ => "weights of 4 and 8 bits".to_owned(),
+        };
+        format!("int8 {}, {weights}, activations of {} bits", self.recipe.name(), self.settings.bits)
     }
 }
 
@@ -54,19 +80,43 @@ pub struct Packed {
     pub sections: Vec<(SectionKind, usize)>,
 }
 
+/// How far a step of the packing is.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    /// What is being done.
+    pub step: &'static str,
+    /// How many of `total` are done.
+    pub done: usize,
+    /// How many there are.
+    pub total: usize,
+}
+
 /// Packs the checkpoint in `dir`.
 pub fn pack(dir: &Path, options: &Options) -> Result<Packed> {
+    pack_watched(dir, options, &|_| {})
+}
+
+/// [`pack`], telling `watch` how far it is, from any thread.
+pub fn pack_watched(dir: &Path, options: &Options, watch: &(dyn Fn(Progress) + Sync)) -> Result<Packed> {
     let dir = CheckpointDir::open(dir)?;
-    let checkpoint = dir.tensors(dir.config()?)?;
+    let mut checkpoint = dir.tensors(dir.config()?)?;
     let vocabularies = dir.vocabularies(&checkpoint.config)?;
     let tokenizer = tokenizer(&dir, &checkpoint, &vocabularies)?;
     let meta = meta(&dir, &vocabularies, options)?;
 
-    let tensors = topology::Tensors::of(&checkpoint);
+    let quantized = match options.engine {
+        EngineKind::Int8 => {
+            let original = checkpoint.clone();
+            let quantizer = calibrate::quantizer(&dir, &mut checkpoint, &vocabularies, options, watch)?;
+            Some(quantized::quantized(&original, &checkpoint, &quantizer, watch)?)
+        }
+        EngineKind::F16 => None,
+    };
+    let tensors = topology::Tensors::of(quantized.as_ref().map_or(&checkpoint, |quantized| &quantized.checkpoint));
     let mut weights = weights::Weights::default();
-    let entries: Vec<TensorEntry> = match options.engine {
-        EngineKind::Int8 => int8::quantize(&checkpoint, &tensors, &options.bits, &mut weights)?,
-        EngineKind::F16 => f16::convert(&checkpoint, &tensors, &mut weights)?,
+    let entries: Vec<TensorEntry> = match &quantized {
+        Some(quantized) => int8::entries(quantized, &tensors, &options.settings, &mut weights)?,
+        None => f16::convert(&checkpoint, &tensors, &mut weights)?,
     };
     let spec = tensors.spec(&checkpoint, &tokenizer.ids, entries.len(), options.micromath)?;
 
@@ -118,7 +168,7 @@ fn tokenizer(dir: &CheckpointDir, checkpoint: &Checkpoint, vocabularies: &Vocabu
 fn meta(dir: &CheckpointDir, vocabularies: &Vocabularies, options: &Options) -> Result<String> {
     let name = dir.path().canonicalize().ok().and_then(|path| Some(path.file_name()?.to_string_lossy().into_owned()));
     let recipe = match options.engine {
-        EngineKind::Int8 => format!("int8, row scales, dynamic activations of {} bits", options.bits),
+        EngineKind::Int8 => options.recipe_text(),
         EngineKind::F16 if options.micromath => "f16, micromath".to_owned(),
         EngineKind::F16 => "f16, libm".to_owned(),
     };
@@ -160,4 +210,13 @@ fn emit_blob(options: &Options, sections: &[(SectionKind, Vec<u8>)]) -> Result<V
     let mut bytes = vec![0; emit_len(&parts)];
     emit(&parts, &mut bytes).context("the blob would be larger than 4 GiB")?;
     Ok(bytes)
+}
+
+#[doc(hidden)]
+pub fn quantized_checkpoint(
+    original: &Checkpoint,
+    checkpoint: &Checkpoint,
+    quantizer: &crate::quantize::Quantizer,
+) -> Result<Checkpoint> {
+    Ok(quantized::quantized(original, checkpoint, quantizer, &|_| {})?.checkpoint)
 }

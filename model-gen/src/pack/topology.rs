@@ -4,6 +4,7 @@ use crate::import::checkpoint::{Attention, LayerNorm, Linear, Matrix};
 use crate::import::config::Activation;
 use crate::import::tokenizer::SpecialIds;
 use crate::import::{Checkpoint, Config};
+use crate::quantize::Usage;
 use anyhow::{Context, Result, ensure};
 use latimer::blob::layout::{Block, DECODER_ROLES, ENCODER_ROLES, Role, SpecHeader};
 use latimer::blob::spec::{MAX_D_MODEL, MAX_HEADS, MAX_SUM};
@@ -111,6 +112,12 @@ impl<'c> Tensors<'c> {
             }
         }
         Tensors { items, source_embedding, target_embedding, output, positions }
+    }
+
+    /// What the matrix at `index` of the table is used for.
+    pub fn usage(&self, index: usize) -> Usage {
+        let is = |other: u32| index == other as usize;
+        Usage { source: is(self.source_embedding), target: is(self.target_embedding), output: is(self.output) }
     }
 
     /// The spec section's contents.

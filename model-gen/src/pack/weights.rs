@@ -2,7 +2,7 @@
 
 use bytemuck::NoUninit;
 use latimer::blob::layout::NONE;
-use latimer::kernel::pack_order;
+use latimer::kernel::{ROWS, block_bytes, pack_order};
 
 /// Bytes of the section so far.
 #[derive(Debug, Default)]
@@ -28,6 +28,25 @@ impl Weights {
     pub fn push_matrix<T: NoUninit + Default>(&mut self, rows: usize, cols: usize, values: &[T]) -> u32 {
         let mut packed = Vec::with_capacity(values.len());
         pack_order(rows, cols, |at| packed.push(at.map_or(T::default(), |(row, col)| values[row * cols + col])));
+        self.push(&packed)
+    }
+
+    /// Appends 4-bit weights, row-major, and their groups' scales in the kernel's layout.
+    pub fn push_groups(&mut self, rows: usize, cols: usize, group: usize, codes: &[i8], scales: &[u8]) -> u32 {
+        let groups = cols.div_ceil(group);
+        let mut packed = Vec::new();
+        for block in (0..rows).step_by(ROWS) {
+            let row_of = |i: usize| Some(block + i).filter(|row| *row < rows);
+            for first in (0..cols).step_by(group) {
+                packed.extend((0..ROWS).map(|i| row_of(i).map_or(0, |row| scales[row * groups + first / group])));
+                for col in first..cols.min(first + group) {
+                    let nibble = |i: usize| row_of(i).map_or(0, |row| codes[row * cols + col] as u8 & 15);
+                    packed.extend([nibble(0) | nibble(1) << 4, nibble(2) | nibble(3) << 4]);
+                }
+            }
+            packed.resize(packed.len().next_multiple_of(4), 0);
+        }
+        debug_assert_eq!(Some(packed.len()), block_bytes(cols, group).map(|bytes| bytes * rows.div_ceil(ROWS)));
         self.push(&packed)
     }
 

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use super::attention::{KeyValues, attend};
+use super::attention::{CROSS, KeyValues, SELF, attend};
 use super::embed;
-use super::math::{add_and_norm, argmax, feed_forward, matrix_vector};
+use super::math::{add_and_norm, argmax, feed_forward};
+use super::tap::{At, Tap};
 use crate::import::Checkpoint;
 use crate::import::checkpoint::{DecoderLayer, Matrix};
 
@@ -33,26 +34,31 @@ pub struct Step {
 }
 
 impl<'c> Decoder<'c> {
-    pub(super) fn new(checkpoint: &'c Checkpoint, memory: &Matrix) -> Self {
-        let cache = |layer: &DecoderLayer| LayerCache {
+    pub(super) fn new<T: Tap>(checkpoint: &'c Checkpoint, memory: &Matrix, tap: &mut T) -> Self {
+        let cache = |(block, layer): (u16, &DecoderLayer)| LayerCache {
             self_attn: KeyValues::new(&layer.self_attn),
-            encoder_attn: Arc::new(KeyValues::of(&layer.encoder_attn, memory)),
+            encoder_attn: Arc::new(KeyValues::of(&layer.encoder_attn, CROSS, memory, &mut At { tap, block })),
         };
-        Self { checkpoint, caches: checkpoint.decoder.iter().map(cache).collect(), position: 0 }
+        Self { checkpoint, caches: blocks(checkpoint).map(cache).collect(), position: 0 }
     }
 
     /// Reads `id` at the next position. The first one is the config's `decoder_start_token_id`. Panics on an id outside
     /// the vocabulary.
     pub fn step(&mut self, id: u32) -> Step {
+        self.step_tapped(id, &mut ())
+    }
+
+    /// [`Decoder::step`], its linears' inputs shown to `tap`.
+    pub fn step_tapped<T: Tap>(&mut self, id: u32, tap: &mut T) -> Step {
         let checkpoint = self.checkpoint;
         let mut state = embed(checkpoint, &checkpoint.target_embedding, id, self.position);
         self.position += 1;
         let mut states = vec![state.clone()];
-        for (layer, cache) in checkpoint.decoder.iter().zip(&mut self.caches) {
-            state = decoder_layer(checkpoint, layer, cache, &state);
+        for ((block, layer), cache) in blocks(checkpoint).zip(&mut self.caches) {
+            state = decoder_layer(checkpoint, layer, cache, &state, &mut At { tap, block });
             states.push(state.clone());
         }
-        let logits = matrix_vector(&checkpoint.output, &checkpoint.final_logits_bias, &state);
+        let logits = At::output(tap, &checkpoint.output, &checkpoint.final_logits_bias, &state);
         Step { states, logits }
     }
 
@@ -78,15 +84,26 @@ impl<'c> Decoder<'c> {
     }
 }
 
-fn decoder_layer(checkpoint: &Checkpoint, layer: &DecoderLayer, cache: &mut LayerCache, state: &[f32]) -> Vec<f32> {
+/// The decoder's layers with their places among the blob's blocks, which begin with the encoder's.
+fn blocks(checkpoint: &Checkpoint) -> impl Iterator<Item = (u16, &DecoderLayer)> {
+    (checkpoint.encoder.len() as u16..).zip(&checkpoint.decoder)
+}
+
+fn decoder_layer<T: Tap>(
+    checkpoint: &Checkpoint,
+    layer: &DecoderLayer,
+    cache: &mut LayerCache,
+    state: &[f32],
+    at: &mut At<'_, T>,
+) -> Vec<f32> {
     let config = &checkpoint.config;
     let eps = config.norm_eps;
     let heads = config.decoder_attention_heads;
-    cache.self_attn.push(&layer.self_attn, state);
-    let attended = attend(&layer.self_attn, heads, &cache.self_attn, state);
+    cache.self_attn.push(&layer.self_attn, SELF, state, at);
+    let attended = attend(&layer.self_attn, SELF, heads, &cache.self_attn, state, at);
     let state = add_and_norm(&layer.self_attn_layer_norm, eps, state, &attended);
-    let attended = attend(&layer.encoder_attn, heads, &cache.encoder_attn, &state);
+    let attended = attend(&layer.encoder_attn, CROSS, heads, &cache.encoder_attn, &state, at);
     let state = add_and_norm(&layer.encoder_attn_layer_norm, eps, &state, &attended);
-    let fed = feed_forward(&layer.fc1, &layer.fc2, config.activation_function, &state);
+    let fed = feed_forward(&layer.fc1, &layer.fc2, config.activation_function, &state, at);
     add_and_norm(&layer.final_layer_norm, eps, &state, &fed)
 }

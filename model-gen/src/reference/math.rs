@@ -1,7 +1,9 @@
 //! The vector operations the layers are written in.
 
+use super::tap::{At, Tap};
 use crate::import::checkpoint::{LayerNorm, Linear, Matrix};
 use crate::import::config::Activation;
+use latimer::blob::layout::Role;
 use std::f32::consts::FRAC_1_SQRT_2;
 use wide::f32x8;
 
@@ -65,8 +67,14 @@ pub(super) fn add_and_norm(norm: &LayerNorm, eps: f64, residual: &[f32], x: &[f3
 }
 
 /// `fc2(activation(fc1(x)))`.
-pub(super) fn feed_forward(fc1: &Linear, fc2: &Linear, activation: Activation, x: &[f32]) -> Vec<f32> {
-    let mut inner = linear(fc1, x);
+pub(super) fn feed_forward<T: Tap>(
+    fc1: &Linear,
+    fc2: &Linear,
+    activation: Activation,
+    x: &[f32],
+    at: &mut At<'_, T>,
+) -> Vec<f32> {
+    let mut inner = at.linear(Role::Fc1, fc1, x);
     for x in &mut inner {
         *x = match activation {
             Activation::Relu => x.max(0.0),
@@ -74,7 +82,7 @@ pub(super) fn feed_forward(fc1: &Linear, fc2: &Linear, activation: Activation, x
             Activation::Gelu => *x * 0.5 * (1.0 + libm::erff(*x * FRAC_1_SQRT_2)),
         };
     }
-    linear(fc2, &inner)
+    at.linear(Role::Fc2, fc2, &inner)
 }
 
 /// Turns scores into probabilities in place.
@@ -155,7 +163,8 @@ mod tests {
     #[test]
     fn activations() {
         let identity = Linear { weight: Matrix { rows: 1, cols: 1, data: vec![1.0] }, bias: vec![0.0] };
-        let apply = |activation, x| feed_forward(&identity, &identity, activation, &[x])[0];
+        let apply =
+            |activation, x| feed_forward(&identity, &identity, activation, &[x], &mut At { tap: &mut (), block: 0 })[0];
         assert_eq!([apply(Activation::Relu, -2.0), apply(Activation::Relu, 2.0)], [0.0, 2.0]);
         // 1 * sigmoid(1)
         assert!((apply(Activation::Silu, 1.0) - 0.731_058_6).abs() < 1e-6);

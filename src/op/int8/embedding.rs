@@ -9,7 +9,6 @@ const SUM_FRAC: i32 = 20;
 /// Writes row `id`, scaled, plus the sinusoids of `position`: sines in the first half, cosines in the second
 /// (Vaswani et al. 2017, in the half-and-half order of Marian). Frequency `i` is a phase step for each position.
 pub(super) fn embed(table: &Tensor, steps: &Tensor, id: u16, position: u16, out: &mut [i16]) {
-    let blocks = table.blocks::<i8>();
     let row = id as usize;
     let row_scale = table.scales().get(row).copied().unwrap_or(0) as i64;
     let e = &table.entry;
@@ -23,7 +22,7 @@ pub(super) fn embed(table: &Tensor, steps: &Tensor, id: u16, position: u16, out:
             None => (steps.get(col - steps.len()).copied().unwrap_or(0), quarter_turn()),
         };
         let phase = step.wrapping_mul(position as u32).wrapping_add(offset);
-        let weight = table.at(blocks, row, col) as i64;
+        let weight = table.weight(row, col) as i64;
         let sum = round_shift(weight * multiplier, shift).saturating_add(sine(phase) as i64 >> (30 - SUM_FRAC));
         *out = saturate_i16(round_shift(sum, SUM_FRAC - e.embed_frac as i32));
     }

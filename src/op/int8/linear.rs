@@ -1,7 +1,8 @@
 //! Matrix times tokens, and the output matrix.
 
 use crate::blob::Tensor;
-use crate::kernel::{ROWS, dot4, dot4x2};
+use crate::blob::tensor::RowBlocks;
+use crate::kernel::{ROWS, TOKENS, dot_i4, dot_i8};
 use crate::num::{Scale, requantize};
 use crate::observe::Logits;
 
@@ -43,32 +44,95 @@ fn rows_of(block: usize, out: &mut [i32]) -> &mut [i32] {
     out.get_mut(first..end).unwrap_or_default()
 }
 
-/// `out[t] = W x[t] + b`: weight blocks outside, tokens inside, so that each block is read from flash once.
+/// Four rows of weights.
+trait RowBlock: Copy {
+    /// Accumulators of the four rows for each vector.
+    fn dot<const N: usize>(self, x: [&[i16]; N]) -> [[i32; ROWS]; N];
+}
+
+impl RowBlock for &[[i8; ROWS]] {
+    #[inline(always)]
+    fn dot<const N: usize>(self, x: [&[i16]; N]) -> [[i32; ROWS]; N] {
+        dot_i8(self, x)
+    }
+}
+
+/// Four rows of 4-bit weights, and the columns of a group.
+#[derive(Clone, Copy)]
+struct Grouped<'a>(&'a [u8], usize);
+
+impl RowBlock for Grouped<'_> {
+    #[inline(always)]
+    fn dot<const N: usize>(self, x: [&[i16]; N]) -> [[i32; ROWS]; N] {
+        dot_i4(self.0, self.1, x)
+    }
+}
+
+/// `out[t] = W x[t] + b`.
 pub(super) fn linear(tensor: &Tensor, x: &[i16], scales: &[Scale], out: &mut [i32]) {
+    match tensor.row_blocks() {
+        RowBlocks::Int8(blocks) => linear_of(tensor, blocks, x, scales, out),
+        RowBlocks::Int4(blocks, group) => linear_of(tensor, blocks.map(|b| Grouped(b, group)), x, scales, out),
+    }
+}
+
+/// Weight blocks outside, tokens inside, so that each block is read from flash once.
+#[inline(always)]
+fn linear_of(
+    tensor: &Tensor,
+    blocks: impl Iterator<Item = impl RowBlock>,
+    x: &[i16],
+    scales: &[Scale],
+    out: &mut [i32],
+) {
     let (rows, cols) = (tensor.rows().max(1), tensor.cols().max(1));
     let tail = Tail::of(tensor);
-    for (b, block) in tensor.blocks::<i8>().chunks_exact(cols).enumerate() {
-        let mut tokens = x.chunks_exact(cols).zip(scales).zip(out.chunks_exact_mut(rows));
-        while let Some(((x0, &s0), out0)) = tokens.next() {
-            if let Some(((x1, &s1), out1)) = tokens.next() {
-                let [acc0, acc1] = dot4x2(block, x0, x1);
-                tail.finish(b, acc0, s0, rows_of(b, out0));
-                tail.finish(b, acc1, s1, rows_of(b, out1));
-            } else {
-                tail.finish(b, dot4(block, x0), s0, rows_of(b, out0));
+    // The buffers may have room for more tokens than one of them holds.
+    let tokens = scales.len().min(x.len() / cols).min(out.len() / rows);
+    let together = tokens / TOKENS * TOKENS;
+    let (scales, last_scales) = scales.split_at_checked(together).unwrap_or_default();
+    let (x, last_x) = x.split_at_checked(together * cols).unwrap_or_default();
+    let (out, last_out) = out.split_at_mut_checked(together * rows).unwrap_or_default();
+    for (b, block) in blocks.enumerate() {
+        let tokens =
+            x.chunks_exact(cols * TOKENS).zip(scales.chunks_exact(TOKENS)).zip(out.chunks_exact_mut(rows * TOKENS));
+        for ((x, scales), out) in tokens {
+            let mut parts = x.chunks_exact(cols);
+            let acc = block.dot::<TOKENS>(core::array::from_fn(|_| parts.next().unwrap_or_default()));
+            for ((acc, &scale), out) in acc.into_iter().zip(scales).zip(out.chunks_exact_mut(rows)) {
+                tail.finish(b, acc, scale, rows_of(b, out));
             }
+        }
+        for ((x, &scale), out) in last_x.chunks_exact(cols).zip(last_scales).zip(last_out.chunks_exact_mut(rows)) {
+            let [acc] = block.dot([x]);
+            tail.finish(b, acc, scale, rows_of(b, out));
         }
     }
 }
 
 /// Logits of one token, a row block at a time.
-pub(super) fn logits(tensor: &Tensor, x: &[i16], scale: Scale, mut sink: impl FnMut(usize, Logits<'_>)) {
+pub(super) fn logits(tensor: &Tensor, x: &[i16], scale: Scale, sink: impl FnMut(usize, Logits<'_>)) {
+    match tensor.row_blocks() {
+        RowBlocks::Int8(blocks) => logits_of(tensor, blocks, x, scale, sink),
+        RowBlocks::Int4(blocks, group) => logits_of(tensor, blocks.map(|b| Grouped(b, group)), x, scale, sink),
+    }
+}
+
+#[inline(always)]
+fn logits_of(
+    tensor: &Tensor,
+    blocks: impl Iterator<Item = impl RowBlock>,
+    x: &[i16],
+    scale: Scale,
+    mut sink: impl FnMut(usize, Logits<'_>),
+) {
     let tail = Tail::of(tensor);
     let frac = tensor.entry.out_frac;
-    for (b, block) in tensor.blocks::<i8>().chunks_exact(tensor.cols().max(1)).enumerate() {
+    for (b, block) in blocks.enumerate() {
         let first = b * ROWS;
         let mut values = [0; ROWS];
-        tail.finish(b, dot4(block, x), scale, &mut values);
+        let [acc] = block.dot([x]);
+        tail.finish(b, acc, scale, &mut values);
         let live = tensor.rows().saturating_sub(first).min(ROWS);
         sink(first, Logits::Fixed { values: values.get(..live).unwrap_or_default(), frac });
     }

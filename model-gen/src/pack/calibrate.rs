@@ -1,0 +1,101 @@
+//! The calibration set: which sentences the quantizer learns from, and what it learns.
+
+use super::{Options, Progress};
+use crate::evaluate::TargetTokenizer;
+use crate::import::{Checkpoint, CheckpointDir, Vocabularies};
+use crate::quantize::{Calibration, Quantizer, Sentence, equalize};
+use crate::reference::Reference;
+use crate::score::pairs::Phrase;
+use crate::testing::SplitMix64;
+use anyhow::{Context, Result, ensure};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+/// Longest side of a sentence, in tokens: those beyond are cut, so that a stray page cannot outweigh the phrases.
+const MOST_TOKENS: usize = 64;
+
+/// Phrase pairs, how many of them are used, and the seed that draws those.
+#[derive(Clone, Debug)]
+pub struct CalibrationSet {
+    /// All pairs; of several translations the first is read.
+    pub phrases: Vec<Phrase>,
+    /// Pairs used at most.
+    pub limit: usize,
+    /// Other seeds draw other pairs.
+    pub seed: u64,
+}
+
+impl CalibrationSet {
+    /// The pairs that are used, in an order that depends on the seed alone.
+    fn drawn(&self) -> Vec<&Phrase> {
+        let mut phrases: Vec<&Phrase> = self.phrases.iter().collect();
+        let mut random = SplitMix64::new(self.seed);
+        // Fisher and Yates, as far as needed.
+        let count = self.limit.min(phrases.len());
+        for i in 0..count {
+            let other = i + random.below(phrases.len() - i);
+            phrases.swap(i, other);
+        }
+        phrases.truncate(count);
+        phrases
+    }
+}
+
+/// The quantizer for the options; smoothing changes the checkpoint's weights.
+pub fn quantizer(
+    dir: &CheckpointDir,
+    checkpoint: &mut Checkpoint,
+    vocabularies: &Vocabularies,
+    options: &Options,
+    watch: &(dyn Fn(Progress) + Sync),
+) -> Result<Quantizer> {
+    let settings = options.settings.clone();
+    if !settings.need_calibration() {
+        return Ok(Quantizer::new(settings, None));
+    }
+    let set =
+        options.calibration.as_ref().context("this recipe needs phrase pairs to calibrate with: give --calibrate")?;
+    let source = TargetTokenizer::source(dir, &checkpoint.config, vocabularies)?;
+    let target = TargetTokenizer::read(dir, &checkpoint.config, vocabularies)?;
+    let cut = |mut ids: Vec<u16>| -> Vec<u32> {
+        ids.truncate(MOST_TOKENS);
+        ids.into_iter().map(u32::from).collect()
+    };
+    let sentences = set
+        .drawn()
+        .into_iter()
+        .map(|phrase| {
+            let (source, target) = (source.encode(&phrase.source)?, target.encode(&phrase.references[0])?);
+            Ok(Sentence { source: cut(source), target: cut(target) })
+        })
+        .collect::<Result<Vec<_>>>()?;
+    ensure!(!sentences.is_empty(), "there are no pairs to calibrate with");
+    let reference = Reference::new(Arc::new(checkpoint.clone()));
+    let count = AtomicUsize::new(0);
+    let mut calibration = Calibration::collect(&reference, &sentences, || {
+        watch(Progress { step: "calibrating", done: count.fetch_add(1, Relaxed) + 1, total: sentences.len() });
+    });
+    if settings.smoothing {
+        equalize(checkpoint, &mut calibration);
+    }
+    Ok(Quantizer::new(settings, Some(calibration)).with_sentences(sentences, set.seed))
+}
+
+#[doc(hidden)]
+pub fn sentences(
+    dir: &CheckpointDir,
+    checkpoint: &Checkpoint,
+    vocabularies: &Vocabularies,
+    path: &std::path::Path,
+    limit: usize,
+    seed: u64,
+) -> Result<Vec<Sentence>> {
+    let set = CalibrationSet { phrases: crate::score::pairs::read_pairs(path, 1)?, limit, seed };
+    let source = TargetTokenizer::source(dir, &checkpoint.config, vocabularies)?;
+    let target = TargetTokenizer::read(dir, &checkpoint.config, vocabularies)?;
+    let cut = |ids: Vec<u16>| -> Vec<u32> { ids.into_iter().map(u32::from).collect() };
+    set.drawn()
+        .into_iter()
+        .map(|p| Ok(Sentence { source: cut(source.encode(&p.source)?), target: cut(target.encode(&p.references[0])?) }))
+        .collect()
+}

@@ -1,0 +1,136 @@
+//! The choices a quantization is made by, and the recipes that make them.
+
+use super::matrix::{Rounding, Width};
+use crate::tune::Schedule;
+use latimer::blob::layout::Role;
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// Bits of the dynamically quantized input of each kind of linear.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InputBits {
+    /// Query, key and value projections.
+    pub qkv: u8,
+    /// Output projections of attention.
+    pub out: u8,
+    /// First feed-forward linear.
+    pub fc1: u8,
+    /// Second feed-forward linear.
+    pub fc2: u8,
+    /// Output matrix.
+    pub logits: u8,
+}
+
+impl Default for InputBits {
+    fn default() -> Self {
+        InputBits::all(8)
+    }
+}
+
+impl fmt::Display for InputBits {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let InputBits { qkv, out, fc1, fc2, logits } = self;
+        write!(f, "{qkv}/{out}/{fc1}/{fc2}/{logits} (qkv/out/fc1/fc2/logits)")
+    }
+}
+
+impl InputBits {
+    /// The same for all.
+    pub const fn all(bits: u8) -> Self {
+        InputBits { qkv: bits, out: bits, fc1: bits, fc2: bits, logits: bits }
+    }
+
+    /// Those of a role.
+    pub fn of(&self, role: Role) -> u8 {
+        match role {
+            Role::SelfOut | Role::CrossOut => self.out,
+            Role::Fc1 => self.fc1,
+            Role::Fc2 => self.fc2,
+            Role::Embedding | Role::Output => self.logits,
+            _ => self.qkv,
+        }
+    }
+}
+
+/// A set of choices under one name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Recipe {
+    /// Rounding to nearest: no calibration set, seconds.
+    #[default]
+    Fast,
+    /// Smoothing, calibrated rounding, corrected biases, wider activations: needs a calibration set.
+    Best,
+}
+
+impl Recipe {
+    /// As users write it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Recipe::Fast => "fast",
+            Recipe::Best => "best",
+        }
+    }
+
+    /// The recipe's choices.
+    pub fn settings(self) -> Settings {
+        match self {
+            Recipe::Fast => Settings::default(),
+            Recipe::Best => Settings {
+                bits: InputBits::all(12),
+                smoothing: true,
+                rounding: Rounding::Calibrated,
+                bias_correction: true,
+                tuning: Some(TUNING),
+                ..Settings::default()
+            },
+        }
+    }
+}
+
+/// Tuning of the best recipe.
+const TUNING: Schedule = Schedule { steps: 300, batch: 64, rate: 0.03, free_rate: 1e-4 };
+
+/// The choices.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Widths of activations.
+    pub bits: InputBits,
+    /// Weights between two linears are scaled so that activations have no outliers.
+    pub smoothing: bool,
+    /// How codes are found.
+    pub rounding: Rounding,
+    /// Biases take up the mean of what rounding changes.
+    pub bias_correction: bool,
+    /// Codes, biases and norms are tuned together by the model's derivative.
+    pub tuning: Option<Schedule>,
+    /// Width of weights where `widths` says nothing.
+    pub width: Width,
+    /// Widths of single tensors, by their index in the blob's table.
+    pub widths: BTreeMap<usize, Width>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings {
+            bits: InputBits::default(),
+            smoothing: false,
+            rounding: Rounding::Nearest,
+            bias_correction: false,
+            tuning: None,
+            width: Width::Int8,
+            widths: BTreeMap::new(),
+        }
+    }
+}
+
+impl Settings {
+    /// Width of the weights of tensor `index`.
+    pub fn width(&self, index: usize) -> Width {
+        self.widths.get(&index).copied().unwrap_or(self.width)
+    }
+
+    /// Whether the choices need a calibration set.
+    pub fn need_calibration(&self) -> bool {
+        self.smoothing || self.tuning.is_some() || self.bias_correction || self.rounding == Rounding::Calibrated
+    }
+}
