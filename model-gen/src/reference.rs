@@ -10,7 +10,6 @@ use std::sync::Arc;
 
 use crate::import::Checkpoint;
 use crate::import::checkpoint::Matrix;
-use crate::import::positions::sinusoid;
 
 mod attention;
 mod beam;
@@ -73,5 +72,6 @@ fn embed(checkpoint: &Checkpoint, embedding: &Matrix, id: u32, position: usize) 
     let config = &checkpoint.config;
     let scale = if config.scale_embedding { (config.d_model as f32).sqrt() } else { 1.0 };
     let row = embedding.row(id as usize);
-    row.iter().zip(sinusoid(position, config.d_model)).map(|(x, position)| x * scale + position).collect()
+    let positions = config.frequencies.sinusoid(position, config.d_model);
+    row.iter().zip(positions).map(|(x, position)| x * scale + position).collect()
 }

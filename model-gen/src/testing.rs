@@ -7,12 +7,17 @@ use std::io;
 use std::path::Path;
 
 mod charsmap;
+mod containers;
+mod marian;
+pub mod pickle;
 mod pieces;
 mod random;
 mod spm;
 mod weights;
 
 pub use charsmap::charsmap_of;
+pub use containers::{Container, rewrite_weights};
+pub use marian::write_marian;
 pub use random::SplitMix64;
 
 /// Sizes of a random checkpoint.

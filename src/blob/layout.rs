@@ -146,7 +146,7 @@ record! {
         window: u16 @ 2,
         /// Attention heads (self and cross).
         heads: u8 @ 4,
-        /// Feed-forward activation: 0 ReLU, 1 swish.
+        /// Feed-forward activation: 0 ReLU, 1 swish, 2 GELU (with the error function).
         activation: u8 @ 5,
         /// Norm placement: 0 after the residual.
         norm: u8 @ 6,

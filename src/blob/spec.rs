@@ -27,6 +27,8 @@ pub enum Activation {
     Relu,
     /// `x * sigmoid(x)`, also called SiLU.
     Swish,
+    /// `x * Phi(x)`, `Phi` being the standard normal distribution: transformers' `gelu`, without its approximations.
+    Gelu,
 }
 
 const fn malformed(index: u32) -> BlobError {
@@ -99,7 +101,7 @@ impl<'a> Spec<'a> {
         let encoder = i < self.header.encoder_blocks as usize;
         // Cross-attention to other than the last encoder block is a later issue's.
         let last = encoder || b.cross_source == self.header.encoder_blocks - 1;
-        let known = b.attention == 0 && b.activation <= 1 && b.norm == 0 && b.window == 0 && last;
+        let known = b.attention == 0 && b.activation <= 2 && b.norm == 0 && b.window == 0 && last;
         if !known {
             return Err(unsupported(index));
         }
@@ -175,6 +177,10 @@ impl<'a> Spec<'a> {
 impl Block {
     /// The feed-forward activation.
     pub const fn activation(&self) -> Activation {
-        if self.activation == 1 { Activation::Swish } else { Activation::Relu }
+        match self.activation {
+            1 => Activation::Swish,
+            2 => Activation::Gelu,
+            _ => Activation::Relu,
+        }
     }
 }

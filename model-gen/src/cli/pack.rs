@@ -5,13 +5,14 @@ use crate::pack::{CalibrationSet, InputBits, Options, Packed, Recipe, pack};
 use crate::score::pairs::read_pairs;
 use anyhow::{Context, Result, ensure};
 use serde_json::json;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Arguments of `pack`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Hugging Face MarianMT directory: config.json, model.safetensors, source.spm, target.spm, vocab.json.
+    /// Hugging Face MarianMT directory (config.json, model.safetensors or pytorch_model.bin, source.spm, target.spm,
+    /// vocab.json), or Marian's .npz with its vocabularies beside it.
     #[arg(long, value_name = "DIR")]
     checkpoint: PathBuf,
     /// The blob to write.
@@ -121,7 +122,10 @@ fn spare_the_checkpoint(args: &Args) -> Result<()> {
         let (file, out) = (file.path().canonicalize(), args.out.canonicalize());
         file.is_ok_and(|file| out.is_ok_and(|out| file == out))
     };
-    let mut files = std::fs::read_dir(&args.checkpoint).into_iter().flatten().flatten();
+    // Beside a .npz lie the other files.
+    let dir = if args.checkpoint.is_file() { args.checkpoint.parent() } else { Some(args.checkpoint.as_path()) };
+    let dir = dir.filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut files = std::fs::read_dir(dir).into_iter().flatten().flatten();
     ensure!(
         args.out.extension().is_some_and(|kind| kind == "blob") || !files.any(|file| same(&file)),
         "{}: is a file of the checkpoint; give another name to --out",

@@ -44,6 +44,7 @@ fn compare_dimensions(model: &Model<'_>, config: &Config, differences: &mut Vec<
     let activation = match config.activation_function {
         Activation::Relu => spec::Activation::Relu,
         Activation::Silu => spec::Activation::Swish,
+        Activation::Gelu => spec::Activation::Gelu,
     };
     // The blocks of a side are alike in a checkpoint, and so in a blob packed from one.
     for (side, block, heads, ffn) in sides {

@@ -48,7 +48,7 @@ pub struct Linear {
     pub bias: Vec<f32>,
 }
 
-/// Layer normalization over the residual stream, epsilon 1e-5 (PyTorch's default, which Marian keeps).
+/// Layer normalization over the residual stream, with the epsilon of [`Config::norm_eps`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct LayerNorm {
     /// Gamma.

@@ -8,15 +8,19 @@
 use std::path::Path;
 
 use super::error::{ImportError, read_text};
+use super::positions::Frequencies;
 
 mod keys;
 
-use keys::Keys;
+pub(super) use keys::Keys;
+
+/// `torch.nn.LayerNorm`'s default, which transformers' Marian keeps.
+const PYTORCH_NORM_EPS: f64 = 1e-5;
 
 /// Nothing that runs on a microcontroller comes near these; they keep a damaged config from asking for the moon.
-const MAX_DIM: usize = 1 << 16;
+pub(super) const MAX_DIM: usize = 1 << 16;
 const MAX_VOCAB: usize = 1 << 20;
-const MAX_LAYERS: usize = 256;
+pub(super) const MAX_LAYERS: usize = 256;
 
 /// The nonlinearity between the two linears of a feed-forward block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,10 +29,12 @@ pub enum Activation {
     Relu,
     /// `x * sigmoid(x)`, also called swish.
     Silu,
+    /// `x * Phi(x)` with the normal distribution itself, none of its approximations.
+    Gelu,
 }
 
 /// The values of `config.json` that inference depends on; fields are named after the keys.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Config {
     /// Width of the residual stream.
     pub d_model: usize,
@@ -60,6 +66,10 @@ pub struct Config {
     pub scale_embedding: bool,
     /// Most positions the model was trained for.
     pub max_position_embeddings: usize,
+    /// Of the sinusoidal positions. No key: transformers has one formula, Marian another.
+    pub frequencies: Frequencies,
+    /// What layer norms add to the variance. No key: PyTorch's default in transformers, another in Marian.
+    pub norm_eps: f64,
     /// The output matrix is the target embedding.
     pub tie_word_embeddings: bool,
     /// Source and target embedding are one matrix.
@@ -69,12 +79,17 @@ pub struct Config {
 impl Config {
     /// Reads and checks the file; every problem in it is reported at once.
     pub fn read(path: &Path) -> Result<Self, ImportError> {
-        let remedy = "a MarianMT checkpoint directory has one; save the model with transformers' `save_pretrained`";
+        let remedy = "a MarianMT checkpoint directory has one; save the model with transformers' `save_pretrained`, or give \
+                      Marian's own .npz";
         Self::parse(path, &read_text(path, remedy)?)
     }
 
     fn parse(path: &Path, text: &str) -> Result<Self, ImportError> {
         let mut keys = Keys::parse(path, text)?;
+        let why = "transformers' MarianMT and Marian's own .npz can be imported, no other architecture";
+        keys.must_be_text("model_type", "marian", why);
+        // Another architecture's keys say nothing of use.
+        keys = keys.stop_at_problem()?;
         refuse_other_networks(&mut keys);
         let activation_function = activation(&mut keys);
         let vocab_size = keys.count("vocab_size", MAX_VOCAB, None);
@@ -95,6 +110,8 @@ impl Config {
             decoder_start_token_id: keys.id("decoder_start_token_id", None),
             scale_embedding: keys.flag("scale_embedding", false),
             max_position_embeddings: keys.count("max_position_embeddings", MAX_VOCAB, Some(1024)),
+            frequencies: Frequencies::Paper,
+            norm_eps: PYTORCH_NORM_EPS,
             tie_word_embeddings: keys.flag("tie_word_embeddings", true),
             share_encoder_decoder_embeddings,
         };
@@ -139,7 +156,6 @@ impl Config {
 
 /// Values that mean a network other than the one this project runs.
 fn refuse_other_networks(keys: &mut Keys) {
-    keys.must_be_text("model_type", "marian", "only MarianMT checkpoints can be imported");
     keys.must_be_flag(
         "static_position_embeddings",
         true,
@@ -151,10 +167,11 @@ fn refuse_other_networks(keys: &mut Keys) {
 }
 
 fn activation(keys: &mut Keys) -> Activation {
-    let wanted = "\"relu\", \"swish\" or \"silu\"; retrain with one of these";
+    let wanted = "\"relu\", \"swish\", \"silu\" or \"gelu\" (the exact one); retrain with one of these";
     match keys.text("activation_function") {
         Some("relu") => Activation::Relu,
         Some("swish" | "silu") => Activation::Silu,
+        Some("gelu" | "gelu_python") => Activation::Gelu,
         Some(other) => {
             let found = format!("{other:?}");
             keys.problem("activation_function", &found, wanted);

@@ -120,3 +120,14 @@ pub(crate) fn read_text(path: &Path, remedy: &str) -> Result<String, ImportError
         remedy: "save the file as UTF-8".to_owned(),
     })
 }
+
+/// The directory's entries in the order of their names.
+pub(crate) fn list_dir(dir: &Path) -> Result<Vec<PathBuf>, ImportError> {
+    let dir = if dir.as_os_str().is_empty() { Path::new(".") } else { dir };
+    let unreadable = |source| ImportError::Unreadable { path: dir.to_owned(), source };
+    let entries = std::fs::read_dir(dir).map_err(unreadable)?;
+    let paths: Result<Vec<_>, _> = entries.map(|entry| Ok(entry?.path())).collect();
+    let mut paths = paths.map_err(unreadable)?;
+    paths.sort();
+    Ok(paths)
+}

@@ -1,26 +1,30 @@
-//! `model.safetensors` into a [`Checkpoint`]: every key is asked for once, every mismatch is collected, then all are
-//! reported together.
+//! Weights into a [`Checkpoint`]: every key is asked for once, every mismatch is collected, then all are reported
+//! together.
 
 use std::path::Path;
 
-use safetensors::{SafeTensorError, SafeTensors};
-
 use super::checkpoint::{Attention, Checkpoint, DecoderLayer, EncoderLayer, LayerNorm, Linear, Matrix};
 use super::config::Config;
-use super::error::{ImportError, read_file};
+use super::error::ImportError;
 
 mod embeddings;
+mod files;
+mod index;
+mod pickle;
 mod reader;
+mod stored;
+mod torch;
 
-use reader::Reader;
+pub(super) use reader::Reader;
+pub(super) use stored::{Element, Stored};
 
-/// Reads the weights and checks them against `config`.
-pub fn read(path: &Path, config: Config) -> Result<Checkpoint, ImportError> {
-    let bytes = read_file(path, &missing_remedy(path))?;
-    let tensors = SafeTensors::deserialize(&bytes).map_err(|error| damaged(path, &error))?;
-    let mut reader = Reader::new(tensors);
+/// Reads the weights of the checkpoint in `dir` and checks them against `config`: `model.safetensors`, else
+/// `pytorch_model.bin`, each whole or in shards.
+pub fn read(dir: &Path, config: Config) -> Result<Checkpoint, ImportError> {
+    let files = files::Files::read(dir)?;
+    let mut reader = Reader::new(files.tensors()?);
     let checkpoint = assemble(&mut reader, config);
-    ImportError::collect(path, "tensors that do not fit config.json:", reader.finish()).map(|()| checkpoint)
+    ImportError::collect(files.path(), "tensors that do not fit config.json:", reader.finish()).map(|()| checkpoint)
 }
 
 /// Values of a tensor that is missing or misshapen are left empty; the caller must look at the reader's problems.
@@ -91,28 +95,6 @@ fn layer_norm(reader: &mut Reader, key: &str, d_model: usize) -> LayerNorm {
 
 fn matrix(reader: &mut Reader, key: &str, rows: usize, cols: usize) -> Matrix {
     Matrix { rows, cols, data: reader.required(key, &[rows, cols]) }
-}
-
-fn missing_remedy(path: &Path) -> String {
-    let beside = |name: &str| path.with_file_name(name).exists();
-    if beside("model.safetensors.index.json") {
-        "the checkpoint is split into shards; save it as one file (`save_pretrained(..., max_shard_size=\"100GB\")`)"
-    } else if beside("pytorch_model.bin") {
-        "only pytorch_model.bin is there; load the model in transformers and save it with `save_pretrained`"
-    } else {
-        "the weights must lie beside config.json; copy or download them"
-    }
-    .to_owned()
-}
-
-fn damaged(path: &Path, error: &SafeTensorError) -> ImportError {
-    let reason = match error {
-        SafeTensorError::HeaderTooSmall
-        | SafeTensorError::InvalidHeaderLength
-        | SafeTensorError::MetadataIncompleteBuffer => "the file ends before its tensors do".to_owned(),
-        other => format!("not a safetensors file ({other})"),
-    };
-    ImportError::Damaged { path: path.to_owned(), reason, remedy: "copy or download it again".to_owned() }
 }
 
 #[cfg(test)]

@@ -61,7 +61,7 @@ pub fn entries(
         };
         match item.source {
             Source::Positions => {
-                let steps = phase_steps(checkpoint.config.d_model);
+                let steps = phase_steps(&checkpoint.config);
                 (entry.dtype, entry.rows, entry.cols) = (dtype::STEPS, steps.len() as u32, 1);
                 entry.data = weights.push(&steps);
             }

@@ -10,9 +10,6 @@ use latimer::blob::layout::{Block, DECODER_ROLES, ENCODER_ROLES, Role, SpecHeade
 use latimer::blob::spec::{MAX_D_MODEL, MAX_HEADS, MAX_SUM};
 use std::f64::consts::TAU;
 
-/// PyTorch's layer-norm epsilon, which Marian keeps.
-const NORM_EPS: f64 = 1e-5;
-
 /// A tensor of the checkpoint.
 #[derive(Clone, Copy, Debug)]
 pub enum Source<'c> {
@@ -150,7 +147,7 @@ impl<'c> Tensors<'c> {
             unk_id: ids.unk,
             pad_id: ids.pad,
             start_id: narrow("decoder_start_token_id", start as usize)?,
-            norm_eps_q32: (NORM_EPS * 2f64.powi(32)).round() as u32,
+            norm_eps_q32: (config.norm_eps * 2f64.powi(32)).round() as u32,
             source_embedding: self.source_embedding,
             target_embedding: self.target_embedding,
             output: self.output,
@@ -160,6 +157,7 @@ impl<'c> Tensors<'c> {
         let activation = match config.activation_function {
             Activation::Relu => 0,
             Activation::Silu => 1,
+            Activation::Gelu => 2,
         };
         let heads = |key: &str, count: usize| {
             u8::try_from(count).with_context(|| format!("config.json: {key} {count} exceeds 255"))
@@ -212,12 +210,8 @@ pub fn embedding_scale(config: &Config) -> f64 {
     if config.scale_embedding { (config.d_model as f64).sqrt() } else { 1.0 }
 }
 
-/// Phase of one position for each frequency: `10000^(-i / (d/2))` radians in 2^32 parts of a turn.
-pub fn phase_steps(d_model: usize) -> Vec<u32> {
-    (0..d_model.div_ceil(2))
-        .map(|i| {
-            let radians = 10000f64.powf(-2.0 * i as f64 / d_model as f64);
-            (radians / TAU * 2f64.powi(32)).round() as u32
-        })
-        .collect()
+/// Phase of one position for each frequency, in 2^32 parts of a turn.
+pub fn phase_steps(config: &Config) -> Vec<u32> {
+    let steps = config.frequencies.radians(config.d_model);
+    steps.map(|radians| (radians / TAU * 2f64.powi(32)).round() as u32).collect()
 }

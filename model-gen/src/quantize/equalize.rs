@@ -66,7 +66,7 @@ fn smooth(
 ) {
     let Some(seen) = calibration.linear_mut(Site::new(block, second_role)) else { return };
     let moments = &mut seen.input;
-    let sizes: Vec<f64> = (0..moments.len())
+    let sizes: Vec<f64> = (0..moments.width())
         .map(|j| {
             let activation = moments.product(j, j).sqrt();
             let column = (0..second.weight.rows).map(|i| f64::from(second.weight.row(i)[j]).powi(2)).sum::<f64>();

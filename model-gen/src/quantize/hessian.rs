@@ -29,7 +29,7 @@ impl Hessian {
 
     /// Of inputs with these moments: about their mean where the bias takes up the error of the mean.
     pub fn of(moments: &Moments, centred: bool) -> Result<Self> {
-        let (n, mean) = (moments.len(), moments.mean());
+        let (n, mean) = (moments.width(), moments.mean());
         let product = |i: usize, j: usize| moments.product(i, j) - if centred { mean[i] * mean[j] } else { 0.0 };
         Self::new(n, product)
     }
@@ -70,7 +70,7 @@ impl Hessian {
     }
 
     /// Columns.
-    pub fn len(&self) -> usize {
+    pub fn columns(&self) -> usize {
         self.n
     }
 

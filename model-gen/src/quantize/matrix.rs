@@ -191,7 +191,7 @@ impl Row {
 
 /// Single steps of single codes of a whole matrix, as long as one lowers the cost.
 fn settle(wanted: &[f64], scales: &RowScales, rows: &mut [Row], width: Width, input: &Hessian, output: &Hessian) {
-    let cols = input.len();
+    let cols = input.columns();
     let grid = width.grid();
     let error: Vec<f64> = rows
         .iter()

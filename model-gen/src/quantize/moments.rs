@@ -43,9 +43,8 @@ impl Moments {
         }
     }
 
-    /// Elements of the vectors.
-    #[expect(clippy::len_without_is_empty, reason = "a linear without inputs is refused on import")]
-    pub fn len(&self) -> usize {
+    /// Elements of a vector.
+    pub fn width(&self) -> usize {
         self.sum.len()
     }
 
@@ -56,6 +55,6 @@ impl Moments {
 
     /// Mean of the products of elements `i` and `j`.
     pub fn product(&self, i: usize, j: usize) -> f64 {
-        self.outer[i.min(j) * self.len() + i.max(j)] / self.count.max(1.0)
+        self.outer[i.min(j) * self.width() + i.max(j)] / self.count.max(1.0)
     }
 }

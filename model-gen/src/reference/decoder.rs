@@ -97,12 +97,13 @@ fn decoder_layer<T: Tap>(
     at: &mut At<'_, T>,
 ) -> Vec<f32> {
     let config = &checkpoint.config;
+    let eps = config.norm_eps;
     let heads = config.decoder_attention_heads;
     cache.self_attn.push(&layer.self_attn, SELF, state, at);
     let attended = attend(&layer.self_attn, SELF, heads, &cache.self_attn, state, at);
-    let state = add_and_norm(&layer.self_attn_layer_norm, state, &attended);
+    let state = add_and_norm(&layer.self_attn_layer_norm, eps, state, &attended);
     let attended = attend(&layer.encoder_attn, CROSS, heads, &cache.encoder_attn, &state, at);
-    let state = add_and_norm(&layer.encoder_attn_layer_norm, &state, &attended);
+    let state = add_and_norm(&layer.encoder_attn_layer_norm, eps, &state, &attended);
     let fed = feed_forward(&layer.fc1, &layer.fc2, config.activation_function, &state, at);
-    add_and_norm(&layer.final_layer_norm, &state, &fed)
+    add_and_norm(&layer.final_layer_norm, eps, &state, &fed)
 }

@@ -23,13 +23,14 @@ pub(super) fn encode<T: Tap>(checkpoint: &Checkpoint, ids: &[u32], tap: &mut T) 
 
 fn encoder_layer<T: Tap>(checkpoint: &Checkpoint, layer: &EncoderLayer, states: &Matrix, at: &mut At<T>) -> Matrix {
     let config = &checkpoint.config;
+    let eps = config.norm_eps;
     let cache = KeyValues::of(&layer.self_attn, SELF, states, at);
     let mut next = Matrix::zeros(0, states.cols);
     for state in states.iter_rows() {
         let attended = attend(&layer.self_attn, SELF, config.encoder_attention_heads, &cache, state, at);
-        let state = add_and_norm(&layer.self_attn_layer_norm, state, &attended);
+        let state = add_and_norm(&layer.self_attn_layer_norm, eps, state, &attended);
         let fed = feed_forward(&layer.fc1, &layer.fc2, config.activation_function, &state, at);
-        next.push_row(&add_and_norm(&layer.final_layer_norm, &state, &fed));
+        next.push_row(&add_and_norm(&layer.final_layer_norm, eps, &state, &fed));
     }
     next
 }

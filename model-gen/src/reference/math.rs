@@ -4,10 +4,8 @@ use super::tap::{At, Tap};
 use crate::import::checkpoint::{LayerNorm, Linear, Matrix};
 use crate::import::config::Activation;
 use latimer::blob::layout::Role;
+use std::f32::consts::FRAC_1_SQRT_2;
 use wide::f32x8;
-
-/// PyTorch's default, which Marian keeps.
-const LAYER_NORM_EPSILON: f32 = 1e-5;
 
 /// Rows that a matrix is multiplied by at a time: an addition takes several cycles, so that independent ones must be
 /// under way, and more rows than these need more registers than x86-64 is sure to have.
@@ -58,12 +56,12 @@ pub(super) fn matrix_vector(matrix: &Matrix, bias: &[f32], x: &[f32]) -> Vec<f32
 }
 
 /// Normalizes `residual + x` (post-norm).
-pub(super) fn add_and_norm(norm: &LayerNorm, residual: &[f32], x: &[f32]) -> Vec<f32> {
+pub(super) fn add_and_norm(norm: &LayerNorm, eps: f64, residual: &[f32], x: &[f32]) -> Vec<f32> {
     let sum: Vec<f32> = residual.iter().zip(x).map(|(a, b)| a + b).collect();
     let n = sum.len() as f32;
     let mean = sum.iter().sum::<f32>() / n;
     let variance = sum.iter().map(|x| (x - mean) * (x - mean)).sum::<f32>() / n;
-    let scale = 1.0 / (variance + LAYER_NORM_EPSILON).sqrt();
+    let scale = 1.0 / (variance + eps as f32).sqrt();
     let affine = norm.weight.iter().zip(&norm.bias);
     sum.iter().zip(affine).map(|(x, (gamma, beta))| (x - mean) * scale * gamma + beta).collect()
 }
@@ -81,6 +79,7 @@ pub(super) fn feed_forward<T: Tap>(
         *x = match activation {
             Activation::Relu => x.max(0.0),
             Activation::Silu => *x / (1.0 + (-*x).exp()),
+            Activation::Gelu => *x * 0.5 * (1.0 + libm::erff(*x * FRAC_1_SQRT_2)),
         };
     }
     at.linear(Role::Fc2, fc2, &inner)
@@ -134,7 +133,7 @@ mod tests {
     #[test]
     fn norm_has_mean_beta_and_deviation_gamma() {
         let norm = LayerNorm { weight: vec![2.0; 4], bias: vec![1.0; 4] };
-        let out = add_and_norm(&norm, &[1.0, 2.0, 3.0, 4.0], &[0.0; 4]);
+        let out = add_and_norm(&norm, 1e-5, &[1.0, 2.0, 3.0, 4.0], &[0.0; 4]);
         // Mean 2.5, variance 1.25.
         let wanted = [-1.5f32, -0.5, 0.5, 1.5].map(|x| 2.0 * x / 1.25001f32.sqrt() + 1.0);
         out.iter().zip(wanted).for_each(|(a, b)| assert!((a - b).abs() < 1e-5, "{out:?}"));
@@ -170,5 +169,9 @@ mod tests {
         // 1 * sigmoid(1)
         assert!((apply(Activation::Silu, 1.0) - 0.731_058_6).abs() < 1e-6);
         assert_eq!(apply(Activation::Silu, -200.0), 0.0);
+        // 1 * Phi(1) and -2 * Phi(-2), from a table of the normal distribution.
+        assert!((apply(Activation::Gelu, 1.0) - 0.841_344_7).abs() < 1e-6);
+        assert!((apply(Activation::Gelu, -2.0) + 2.0 * 0.022_750_13).abs() < 1e-6);
+        assert_eq!(apply(Activation::Gelu, -200.0), 0.0);
     }
 }

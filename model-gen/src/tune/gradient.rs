@@ -7,11 +7,7 @@ use super::algebra::{
 use super::layout::{AttentionAt, LayerAt, Layout, LinearAt, MatrixAt, NormAt};
 use crate::import::Config;
 use crate::import::config::Activation;
-use crate::import::positions::sinusoid;
 use crate::quantize::Sentence;
-
-/// PyTorch's default, which Marian keeps.
-const EPSILON: f32 = 1e-5;
 
 /// A model's shape; parameters are given with each call.
 pub struct Network<'a> {
@@ -133,7 +129,8 @@ impl Network<'_> {
         let scale = self.embedding_scale();
         let row = |(position, id): (usize, &u32)| {
             let row = &p[at.at + *id as usize * at.cols..][..at.cols];
-            row.iter().zip(sinusoid(position, at.cols)).map(|(x, s)| x * scale + s).collect::<Vec<_>>()
+            let positions = self.config.frequencies.sinusoid(position, at.cols);
+            row.iter().zip(positions).map(|(x, s)| x * scale + s).collect::<Vec<_>>()
         };
         ids.iter().enumerate().flat_map(row).collect()
     }
@@ -155,7 +152,7 @@ impl Network<'_> {
         let inner = linear(p, at.fc1, &x);
         let active: Rows = inner.iter().map(|x| activate(self.config.activation_function, *x).0).collect();
         let out = linear(p, at.fc2, &active);
-        let (out, normed) = add_norm(p, at.final_norm, EPSILON, &x, &out);
+        let (out, normed) = add_norm(p, at.final_norm, self.config.norm_eps as f32, &x, &out);
         (out, Layered { own, cross, x, inner, active, normed })
     }
 
@@ -199,7 +196,7 @@ impl Network<'_> {
         let [q, k, v]: [Rows; 3] = [linear(p, *q, &x), linear(p, *k, seen), linear(p, *v, seen)];
         let heads = Heads { width: self.config.d_model, count: heads, causal };
         let (context, weights) = heads.attend(&q, &k, &v);
-        let (y, normed) = add_norm(p, norm, EPSILON, &x, &linear(p, *out, &context));
+        let (y, normed) = add_norm(p, norm, self.config.norm_eps as f32, &x, &linear(p, *out, &context));
         (y, Attended { x, memory: memory.cloned(), q, k, v, weights, context, normed })
     }
 
@@ -241,6 +238,12 @@ fn activate(activation: Activation, x: f32) -> (f32, f32) {
         Activation::Silu => {
             let sigmoid = 1.0 / (1.0 + (-x).exp());
             (x * sigmoid, sigmoid * (1.0 + x * (1.0 - sigmoid)))
+        }
+        Activation::Gelu => {
+            // The normal distribution and its density.
+            let phi = 0.5 * (1.0 + libm::erff(x * std::f32::consts::FRAC_1_SQRT_2));
+            let density = (-0.5 * x * x).exp() / std::f32::consts::TAU.sqrt();
+            (x * phi, phi + x * density)
         }
     }
 }

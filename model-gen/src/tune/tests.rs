@@ -44,7 +44,7 @@ fn forwards_is_the_reference() {
 /// Every kind of parameter, against differences of the divergence.
 #[test]
 fn backwards_is_the_derivative() {
-    for activation in ["relu", "swish"] {
+    for activation in ["relu", "swish", "gelu"] {
         let spec = RandomSpec { activation, decoder_layers: 2, tied_output: false, ..RandomSpec::default() };
         let checkpoint = checkpoint(&spec);
         let (layout, p) = Layout::of(&checkpoint);

@@ -73,6 +73,7 @@ impl Engine for F16 {
         match block.activation() {
             Activation::Relu => wide.iter_mut().for_each(|x| *x = if *x > 0.0 { *x } else { 0.0 }),
             Activation::Swish => wide.iter_mut().for_each(|x| *x /= 1.0 + self.math.exp(-*x)),
+            Activation::Gelu => wide.iter_mut().for_each(|x| *x = math::gelu(*x)),
         }
     }
 

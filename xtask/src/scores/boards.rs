@@ -41,8 +41,9 @@ pub fn instructions(checkpoint: &Path) -> Result<String> {
 
 fn choices() -> [(&'static str, &'static str, Engine, Options); 4] {
     let int8 = |bits| {
-        let bits = InputBits { qkv: bits, out: bits, fc1: bits, fc2: bits, logits: bits };
-        Options { bits, ..Options::new(EngineKind::Int8) }
+        let mut options = Options::new(EngineKind::Int8);
+        options.settings.bits = InputBits::all(bits);
+        options
     };
     let f16 = |micromath| Options { micromath, ..Options::new(EngineKind::F16) };
     [

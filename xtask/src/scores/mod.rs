@@ -94,7 +94,7 @@ fn numerics(shipped: &Path, dev: &Set, base: &Outputs) -> Result<String> {
     let mut choices = vec![("float32 reference".to_owned(), None)];
     for bits in [8, 10, 12, 14, 16] {
         let mut options = Options::new(EngineKind::Int8);
-        options.bits = InputBits { qkv: bits, out: bits, fc1: bits, fc2: bits, logits: bits };
+        options.settings.bits = InputBits::all(bits);
         choices.push((format!("int8, inputs of {bits} bits"), Some(options)));
     }
     for (name, micromath) in [("f16, `libm`", false), ("f16, `micromath`", true)] {

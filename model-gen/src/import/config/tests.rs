@@ -31,8 +31,7 @@ fn absent_keys_take_the_library_defaults() {
 #[test]
 fn all_problems_come_at_once_with_their_lines() {
     let mut value = sample();
-    value["model_type"] = json!("bart");
-    value["activation_function"] = json!("gelu");
+    value["activation_function"] = json!("gelu_new");
     value["add_final_layer_norm"] = json!(true);
     value["static_position_embeddings"] = json!(false);
     value["d_model"] = json!("wide");
@@ -40,8 +39,7 @@ fn all_problems_come_at_once_with_their_lines() {
     let error = parse(&value).unwrap_err();
     for part in [
         "config.json: values that cannot be imported:",
-        "line 2: model_type: found \"bart\", wanted \"marian\"",
-        "line 3: activation_function: found \"gelu\", wanted \"relu\", \"swish\" or \"silu\"",
+        "line 3: activation_function: found \"gelu_new\", wanted \"relu\", \"swish\", \"silu\" or \"gelu\"",
         "add_final_layer_norm: found true, wanted false",
         "static_position_embeddings: found false, wanted true",
         "line 4: d_model: found \"wide\", wanted a whole number from 1 to 65536",
@@ -49,6 +47,19 @@ fn all_problems_come_at_once_with_their_lines() {
     ] {
         assert!(error.contains(part), "{part:?} not in {error}");
     }
+}
+
+#[test]
+fn other_architectures_are_refused_alone() {
+    for model_type in ["m2m_100", "t5", "bart"] {
+        let error = parse(&json!({"model_type": model_type, "activation_function": "tanh"})).unwrap_err();
+        let wanted = format!(
+            "config.json: values that cannot be imported:\n  line 2: model_type: found {model_type:?}, wanted \"marian\": \
+             transformers' MarianMT and Marian's own .npz can be imported, no other architecture"
+        );
+        assert_eq!(error, wanted);
+    }
+    assert!(parse(&json!({})).unwrap_err().contains("model_type: absent, wanted \"marian\""));
 }
 
 #[test]

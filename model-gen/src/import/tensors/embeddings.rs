@@ -34,6 +34,8 @@ pub(super) fn read(reader: &mut Reader, config: &Config) -> Embeddings {
         (false, false) => (any(&[ENCODER], source_rows), any(&[DECODER], target_rows)),
     };
     let output = if config.tie_word_embeddings { Arc::clone(&target) } else { any(&[OUTPUT], target_rows) };
+    // A copy is the same matrix, whatever config.json says.
+    let output = if output == target { Arc::clone(&target) } else { output };
     Embeddings { source, target, output }
 }
 
