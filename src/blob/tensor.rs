@@ -101,6 +101,7 @@ impl<'a> Tensor<'a> {
 
     /// A quantized weight in units of its row's scale; zero where the indices are outside the matrix.
     #[cfg(feature = "int8")]
+    #[inline(never)]
     pub fn weight(&self, row: usize, col: usize) -> i32 {
         match self.row_blocks() {
             RowBlocks::Int8(_) => self.at(self.blocks::<i8>(), row, col) as i32,
@@ -114,6 +115,24 @@ impl<'a> Tensor<'a> {
                     Some(weight * *scales.get(row % ROWS)? as i32)
                 };
                 if col < self.cols() { weight().unwrap_or(0) } else { 0 }
+            }
+        }
+    }
+
+    /// A row of quantized weights in units of its scale, which 16 bits hold; zeros where the index is outside the matrix.
+    #[cfg(feature = "int8")]
+    pub(crate) fn row(&self, row: usize, out: &mut [i16]) {
+        out.fill(0);
+        match self.row_blocks() {
+            RowBlocks::Int8(mut blocks) => {
+                for (out, w) in out.iter_mut().zip(blocks.nth(row / ROWS).unwrap_or_default()) {
+                    *out = w.get(row % ROWS).copied().unwrap_or(0) as i16;
+                }
+            }
+            RowBlocks::Int4(..) => {
+                for (col, out) in out.iter_mut().enumerate() {
+                    *out = self.weight(row, col) as i16;
+                }
             }
         }
     }

@@ -11,17 +11,53 @@ use half::f16;
 /// for all of them.
 pub const TOKENS: usize = 2;
 
-/// Dot products of the four rows of a block with one vector or two: i8 weights, i16 activations, exact i32 sums.
+/// Vectors that share a pass over a block. Arm's thirteen registers hold the sums of one; two passes over a block that
+/// the first has brought near cost less than sums in memory.
+const TOGETHER: usize = if cfg!(target_arch = "arm") { 1 } else { TOKENS };
+
+/// Dot products of the four rows of a block with each vector: i8 weights, i16 activations, exact i32 sums.
 #[inline(always)]
 pub fn dot_i8<const N: usize>(block: &[[i8; ROWS]], x: [&[i16]; N]) -> [[i32; ROWS]; N] {
     let mut acc = [[0; ROWS]; N];
-    columns(x, block.iter(), |&w, x| add_products(&mut acc, w.map(i32::from), x));
+    for (acc, x) in acc.chunks_mut(TOGETHER).zip(x.chunks(TOGETHER)) {
+        match (acc, x) {
+            ([acc0, acc1], [x0, x1]) => [*acc0, *acc1] = two_i8(block, x0, x1),
+            ([acc], [x]) => *acc = one_i8(block, x),
+            _ => {}
+        }
+    }
+    acc
+}
+
+// Neither is inlined: a block is work enough for the call, and the loop has the registers for itself.
+#[inline(never)]
+fn one_i8(block: &[[i8; ROWS]], x: &[i16]) -> [i32; ROWS] {
+    let mut acc = [0i32; ROWS];
+    for (w, &x) in block.iter().zip(x) {
+        for (acc, &w) in acc.iter_mut().zip(w) {
+            *acc = acc.wrapping_add((x as i32).wrapping_mul(w as i32));
+        }
+    }
+    acc
+}
+
+#[inline(never)]
+fn two_i8(block: &[[i8; ROWS]], x0: &[i16], x1: &[i16]) -> [[i32; ROWS]; 2] {
+    let mut acc = [[0i32; ROWS]; 2];
+    for (w, (&x0, &x1)) in block.iter().zip(x0.iter().zip(x1)) {
+        for (row, &w) in w.iter().enumerate() {
+            acc[0][row] = acc[0][row].wrapping_add((x0 as i32).wrapping_mul(w as i32));
+            acc[1][row] = acc[1][row].wrapping_add((x1 as i32).wrapping_mul(w as i32));
+        }
+    }
     acc
 }
 
 /// [`dot_i8`] with 4-bit weights in groups of `group` columns: a group is four scales (u8), one a row, then two bytes a
 /// column, the first row in the low bits. A sum is that of the groups' sums, each times its scale.
-#[inline(always)]
+///
+/// Never inlined: a block is work enough for the call, and models without such weights should not pay for it in code.
+#[inline(never)]
 pub fn dot_i4<const N: usize>(block: &[u8], group: usize, x: [&[i16]; N]) -> [[i32; ROWS]; N] {
     let mut acc = [[0i32; ROWS]; N];
     let mut rest = x;
