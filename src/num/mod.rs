@@ -80,18 +80,19 @@ pub const fn requantize(acc: i32, mantissa: u32, shift: i32) -> i32 {
     }
 }
 
-/// [`requantize`] with one shift: each accumulator, times its mantissa, to where it goes.
+/// [`requantize`] with one shift, in place: each accumulator, times its mantissa.
 #[inline(always)]
-pub fn requantize_each<'o>(shift: i32, each: impl Iterator<Item = (&'o mut i32, i32, u32)>) {
+pub fn requantize_each<'o>(shift: i32, each: impl Iterator<Item = (&'o mut i32, u32)>) {
     if let 32..=62 = shift {
         // The usual case, without a look at the shift for each.
         let half = 1i64 << (shift - 1);
-        for (out, acc, mantissa) in each {
-            *out = ((acc as i64 * (mantissa & 0x7fff_ffff) as i64 + half) >> 32 >> (shift - 32)) as i32;
+        for (acc, mantissa) in each {
+            let product = *acc as i64 * (mantissa & 0x7fff_ffff) as i64;
+            *acc = ((product + half) >> 32) as i32 >> (shift - 32);
         }
     } else {
-        for (out, acc, mantissa) in each {
-            *out = requantize(acc, mantissa, shift);
+        for (acc, mantissa) in each {
+            *acc = requantize(*acc, mantissa, shift);
         }
     }
 }
@@ -139,9 +140,9 @@ mod tests {
         fn requantize_equals_the_rounding_rule(acc in any::<i32>(), mantissa in 0u32..1 << 31, shift in -3i32..70) {
             let want = saturate_i32(round_shift(acc as i64 * mantissa as i64, shift));
             prop_assert_eq!(requantize(acc, mantissa, shift), want);
-            let mut out = 0;
-            requantize_each(shift, core::iter::once((&mut out, acc, mantissa)));
-            prop_assert_eq!(out, want);
+            let mut each = acc;
+            requantize_each(shift, core::iter::once((&mut each, mantissa)));
+            prop_assert_eq!(each, want);
         }
     }
 }
