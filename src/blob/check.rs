@@ -32,8 +32,12 @@ pub(crate) struct Tensors<'a> {
 
 /// Whether sums of `cols` products of the largest weights and inputs of `in_bits` bits stay inside an i32.
 pub const fn sums_fit(dtype: u8, cols: u32, in_bits: u8) -> bool {
-    // The group's scale is part of a 4-bit weight.
-    let weight = if dtype == dtype::I4 { 8 * u8::MAX as u64 } else { 128 };
+    // A group's scale is part of its weights.
+    let weight = match dtype {
+        dtype::I4 => 8 * u8::MAX as u64,
+        dtype::I8_GROUPS => 128 * 15,
+        _ => 128,
+    };
     (8 <= in_bits && in_bits <= 16) && (cols as u64) * weight * ((1 << (in_bits - 1)) - 1) < 1 << 31
 }
 
@@ -99,13 +103,14 @@ impl<'a> Tensors<'a> {
         let known = match (role, engine) {
             (Role::Positions, _) => e.dtype == dtype::STEPS,
             _ if !role.is_linear() => e.dtype == dtype::NORM,
-            (_, EngineKind::Int8) => matches!(e.dtype, dtype::I8 | dtype::I4),
+            (_, EngineKind::Int8) => matches!(e.dtype, dtype::I8 | dtype::I4 | dtype::I8_GROUPS),
             (_, EngineKind::F16) => e.dtype == dtype::F16,
         };
         if !known {
             return Err(unsupported(index));
         }
-        let reserved = (e.dtype == dtype::I4 || e.group == 0) && (e.reserved1, e.reserved2) == (0, 0);
+        let reserved =
+            (matches!(e.dtype, dtype::I4 | dtype::I8_GROUPS) || e.group == 0) && (e.reserved1, e.reserved2) == (0, 0);
         let placed =
             reserved && e.role == role as u8 && e.block == block && (e.rows, e.cols) == shape && tensor.parts_exist();
         // A norm always has a beta, so that the loop over its elements needs no second form.

@@ -165,7 +165,7 @@ record! {
         /// Role, see [`Role`].
         role: u8 @ 0,
         /// Element type: 0 i8, 1 f16, 2 layer-norm parameters, 3 position frequencies, 4 i4
-        /// in groups.
+        /// in groups, 5 i8 in groups.
         dtype: u8 @ 1,
         /// Block the tensor belongs to, or 65535.
         block: u16 @ 2,
@@ -173,7 +173,7 @@ record! {
         rows: u32 @ 4,
         /// Input features; 1 for vectors.
         cols: u32 @ 8,
-        /// Elements: weights in the header's layout, 4-bit ones with their groups' scales; gamma (i16, or f32); position steps (u32).
+        /// Elements: weights in the header's layout, those in groups with the groups' scales; gamma (i16, or f32); position steps (u32).
         data: u32 @ 12,
         /// Row scales, u16 each; 4294967295 where there are none.
         scales: u32 @ 16,
@@ -191,7 +191,7 @@ record! {
         scale_shift: i8 @ 31,
         /// Fraction bits of the output: of a linear's i32, of a norm's i16.
         out_frac: i8 @ 32,
-        /// Columns of a group of 4-bit weights; zero in other tensors.
+        /// Columns of a group of weights; zero where there are no groups.
         group: u8 @ 33,
         /// Zero.
         reserved1: u16 @ 34,

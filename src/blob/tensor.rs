@@ -2,7 +2,7 @@
 
 use super::layout::{NONE, Role, TensorEntry};
 use crate::kernel::portable::nibbles;
-use crate::kernel::{ROWS, block_bytes, group_bytes, padded_len};
+use crate::kernel::{ROWS, block_bytes, block_columns, group_bytes, group_scales, padded_len};
 use bytemuck::{AnyBitPattern, try_cast_slice};
 use core::slice::ChunksExact;
 
@@ -18,12 +18,16 @@ pub mod dtype {
     pub const STEPS: u8 = 3;
     /// Signed 4-bit weights in groups of columns, a scale for each row and group, and one for each row.
     pub const I4: u8 = 4;
+    /// Signed 8-bit weights in groups of columns, a 4-bit scale for each row and group, and one for each row.
+    pub const I8_GROUPS: u8 = 5;
 }
 
 /// The weights of a quantized matrix in row blocks.
 pub(crate) enum RowBlocks<'a> {
     /// A group a column.
     Int8(&'a [[i8; ROWS]]),
+    /// The same with the scales of each group before it, and the columns of a group.
+    Int8Groups(&'a [[i8; ROWS]], usize),
     /// Blocks of bytes, and the columns of a group.
     Int4(ChunksExact<'a, u8>, usize),
 }
@@ -81,18 +85,24 @@ impl<'a> Tensor<'a> {
         let (cols, group) = (self.cols().max(1), self.group());
         match (self.entry.dtype, block_bytes(cols, group)) {
             (dtype::I4, Some(bytes)) => RowBlocks::Int4(self.grouped().chunks_exact(bytes), group),
+            (dtype::I8_GROUPS, _) => RowBlocks::Int8Groups(try_cast_slice(self.grouped()).unwrap_or_default(), group),
             _ => RowBlocks::Int8(self.blocks::<i8>()),
         }
     }
 
-    /// Columns of a group of 4-bit weights; never zero.
+    /// Columns of a group; never zero.
     fn group(&self) -> usize {
         (self.entry.group as usize).max(1)
     }
 
-    /// Bytes of a matrix of 4-bit weights; `None` where they do not fit the address space.
+    /// Bytes of a matrix in groups; `None` where they do not fit the address space.
     fn grouped_len(&self) -> Option<usize> {
-        block_bytes(self.cols(), self.group())?.checked_mul(self.rows().div_ceil(ROWS))
+        let (cols, group) = (self.cols(), self.group());
+        let block = match self.entry.dtype {
+            dtype::I4 => block_bytes(cols, group)?,
+            _ => block_columns(cols, group)?.checked_mul(ROWS)?,
+        };
+        block.checked_mul(self.rows().div_ceil(ROWS))
     }
 
     fn grouped(&self) -> &'a [u8] {
@@ -105,6 +115,15 @@ impl<'a> Tensor<'a> {
     pub fn weight(&self, row: usize, col: usize) -> i32 {
         match self.row_blocks() {
             RowBlocks::Int8(blocks) => self.at(blocks, row, col) as i32,
+            RowBlocks::Int8Groups(blocks, group) => {
+                let weight = || {
+                    let block = block_columns(self.cols(), group)?.checked_mul(row / ROWS)?;
+                    let scales = blocks.get(block + col / group * (group + 1))?;
+                    let weights = blocks.get(block + col + col / group + 1)?;
+                    Some(group_scales(*scales).get(row % ROWS)? * *weights.get(row % ROWS)? as i32)
+                };
+                if col < self.cols() { weight().unwrap_or(0) } else { 0 }
+            }
             RowBlocks::Int4(mut blocks, group) => {
                 let mut weight = || {
                     let block = blocks.nth(row / ROWS)?;
@@ -130,7 +149,7 @@ impl<'a> Tensor<'a> {
                     *out = w.get(row % ROWS).copied().unwrap_or(0) as i16;
                 }
             }
-            RowBlocks::Int4(..) => {
+            RowBlocks::Int8Groups(..) | RowBlocks::Int4(..) => {
                 for (col, out) in out.iter_mut().enumerate() {
                     *out = self.weight(row, col) as i16;
                 }
@@ -170,7 +189,7 @@ impl<'a> Tensor<'a> {
         let optional = |offset: u32, size: usize| if offset == NONE { 0 } else { rows * size };
         match self.entry.dtype {
             dtype::I8 => elements + optional(self.entry.scales, 2) + optional(self.entry.bias, 4),
-            dtype::I4 => {
+            dtype::I4 | dtype::I8_GROUPS => {
                 self.grouped_len().unwrap_or(0) + optional(self.entry.scales, 2) + optional(self.entry.bias, 4)
             }
             dtype::F16 => elements * 2 + optional(self.entry.bias, 4),
@@ -186,7 +205,7 @@ impl<'a> Tensor<'a> {
         let Some(len) = padded_len(rows, self.cols()) else { return false };
         let data = match e.dtype {
             dtype::I8 => self.elements::<[i8; ROWS]>(e.data, len / ROWS).is_some() && e.scales != NONE,
-            dtype::I4 => {
+            dtype::I4 | dtype::I8_GROUPS => {
                 let len = self.grouped_len();
                 len.is_some_and(|len| self.elements::<u8>(e.data, len).is_some()) && e.scales != NONE && e.group != 0
             }

@@ -19,8 +19,11 @@
 //! s[0] s[1] s[2] s[3]  w[1][0]:w[0][0] w[3][0]:w[2][0]  w[1][1]:w[0][1] w[3][1]:w[2][1]  ...  next group
 //! ```
 //!
+//! 8-bit weights may come in groups too (element type I8_GROUPS): a group is one more column of four scales (the low four
+//! bits of each byte), then its columns as above.
+//!
 //! Integer kernels give the exact i32 sum; the blob's check has proven `cols * 128 * max|x| < 2^31` (for 4-bit
-//! weights `cols * 8 * 255`), so no order of
+//! weights `cols * 8 * 255`, for 8-bit ones in groups `cols * 128 * 15`), so no order of
 //! summation overflows and every kernel gives the same bits. Float kernels must sum each row in order of columns,
 //! one rounding for each product and one for each addition, never fused.
 //!
@@ -63,6 +66,39 @@ pub const fn block_bytes(cols: usize, group: usize) -> Option<usize> {
     let Some(weights) = cols.checked_mul(ROWS / 2) else { return None };
     let Some(bytes) = weights.checked_add(cols.div_ceil(group) * ROWS) else { return None };
     bytes.checked_next_multiple_of(4)
+}
+
+/// Columns of a block of `cols` columns of 8-bit weights in groups of `group`, which is not zero: each group has one more,
+/// for its scales. `None` where they do not fit the address space.
+pub const fn block_columns(cols: usize, group: usize) -> Option<usize> {
+    cols.checked_add(cols.div_ceil(group))
+}
+
+/// The scales of a group of 8-bit weights: four bits each.
+#[inline(always)]
+pub(crate) fn group_scales(column: [i8; ROWS]) -> [i32; ROWS] {
+    column.map(|scale| (scale & 15) as i32)
+}
+
+/// [`multiply_i8`] with the weights in groups of `group` columns: a sum is that of the groups' sums, each times its scale.
+#[inline(never)]
+pub fn multiply_i8_groups(weights: &[[i8; ROWS]], group: usize, cols: usize, x: &[i16], rows: usize, out: &mut [i32]) {
+    let (cols, rows, group) = (cols.max(1), rows.max(1), group.max(1));
+    let Some(block) = block_columns(cols, group) else { return };
+    for (b, block) in weights.chunks_exact(block).enumerate() {
+        for (x, out) in x.chunks_exact(cols).zip(out.chunks_exact_mut(rows)) {
+            let mut acc = [0i32; ROWS];
+            for (group, x) in block.chunks(group + 1).zip(x.chunks(group)) {
+                let Some((&scales, weights)) = group.split_first() else { break };
+                let mut sums = [0; ROWS];
+                multiply_i8(weights, weights.len(), x, ROWS, &mut sums);
+                for ((acc, sum), scale) in acc.iter_mut().zip(sums).zip(group_scales(scales)) {
+                    *acc = acc.wrapping_add(sum.wrapping_mul(scale));
+                }
+            }
+            portable::put(b, acc, out);
+        }
+    }
 }
 
 /// Lays a row-major matrix out in row blocks: calls `put` with each element's row and column in the order of

@@ -31,6 +31,7 @@ pub fn steps_of(bits: u8) -> f64 {
 pub fn dtype_of(width: Width) -> (u8, u8) {
     match width {
         Width::Int8 => (dtype::I8, 0),
+        Width::Int8Groups(group) => (dtype::I8_GROUPS, group),
         Width::Int4(group) => (dtype::I4, group),
     }
 }
@@ -133,6 +134,10 @@ fn matrix_entry(
     (entry.rows, entry.cols) = (matrix.rows as u32, matrix.cols as u32);
     entry.data = match quantized.width {
         Width::Int8 => weights.push_matrix(matrix.rows, matrix.cols, &quantized.codes),
+        Width::Int8Groups(group) => {
+            let (codes, scales) = (&quantized.codes, &quantized.group_scales);
+            weights.push_groups_of_bytes(matrix.rows, matrix.cols, group.into(), codes, scales)
+        }
         Width::Int4(group) => {
             weights.push_groups(matrix.rows, matrix.cols, group.into(), &quantized.codes, &quantized.group_scales)
         }

@@ -76,6 +76,7 @@ impl Options {
     fn recipe_text(&self) -> String {
         let weights = match (self.settings.width, self.settings.widths.is_empty()) {
             (Width::Int8, true) => "8-bit weights".to_owned(),
+            (Width::Int8Groups(group), true) => format!("8-bit weights in groups of {group}"),
             (Width::Int4(group), true) => format!("4-bit weights in groups of {group}"),
             _ => "weights of 4 and 8 bits".to_owned(),
         };

@@ -2,7 +2,7 @@
 
 use bytemuck::NoUninit;
 use latimer::blob::layout::NONE;
-use latimer::kernel::{ROWS, block_bytes, pack_order};
+use latimer::kernel::{ROWS, block_bytes, block_columns, pack_order};
 
 /// Bytes of the section so far.
 #[derive(Debug, Default)]
@@ -28,6 +28,24 @@ impl Weights {
     pub fn push_matrix<T: NoUninit + Default>(&mut self, rows: usize, cols: usize, values: &[T]) -> u32 {
         let mut packed = Vec::with_capacity(values.len());
         pack_order(rows, cols, |at| packed.push(at.map_or(T::default(), |(row, col)| values[row * cols + col])));
+        self.push(&packed)
+    }
+
+    /// Appends 8-bit weights, row-major, and their groups' scales in the kernel's layout.
+    pub fn push_groups_of_bytes(&mut self, rows: usize, cols: usize, group: usize, codes: &[i8], scales: &[u8]) -> u32 {
+        let groups = cols.div_ceil(group);
+        let mut packed: Vec<i8> = Vec::new();
+        for block in (0..rows).step_by(ROWS) {
+            for col in 0..cols {
+                let lanes = (block..block + ROWS).map(|row| (row < rows).then_some(row));
+                if col % group == 0 {
+                    packed
+                        .extend(lanes.clone().map(|row| row.map_or(0, |row| scales[row * groups + col / group] as i8)));
+                }
+                packed.extend(lanes.map(|row| row.map_or(0, |row| codes[row * cols + col])));
+            }
+        }
+        debug_assert_eq!(Some(packed.len() / ROWS), block_columns(cols, group).map(|n| n * rows.div_ceil(ROWS)));
         self.push(&packed)
     }
 

@@ -11,6 +11,8 @@ use rayon::prelude::*;
 pub enum Width {
     /// 8 bits, a scale for each row.
     Int8,
+    /// 8 bits in groups of so many columns, each with a scale of its own.
+    Int8Groups(u8),
     /// 4 bits in groups of so many columns, each with a scale of its own.
     Int4(u8),
 }
@@ -23,7 +25,7 @@ impl Width {
 
     fn grid(self) -> Grid {
         match self {
-            Width::Int8 => Grid::INT8,
+            Width::Int8 | Width::Int8Groups(_) => Grid::INT8,
             Width::Int4(_) => Grid::INT4,
         }
     }
@@ -31,8 +33,25 @@ impl Width {
     /// Highest magnitude that the row scale is made for, in code units.
     fn largest_code(self) -> f64 {
         match self {
-            Width::Int8 => 127.0,
+            Width::Int8 | Width::Int8Groups(_) => 127.0,
             Width::Int4(_) => 7.0,
+        }
+    }
+
+    /// Columns of a group, where there are groups.
+    pub fn group(self) -> Option<usize> {
+        match self {
+            Width::Int8 => None,
+            Width::Int8Groups(group) | Width::Int4(group) => Some(usize::from(group).max(1)),
+        }
+    }
+
+    /// Largest scale of a group in the row's.
+    fn group_steps(self) -> f64 {
+        match self {
+            Width::Int8 => 1.0,
+            Width::Int8Groups(_) => 15.0,
+            Width::Int4(_) => 255.0,
         }
     }
 }
@@ -40,12 +59,9 @@ impl Width {
 impl QuantizedMatrix {
     /// What one code unit is worth at a place.
     pub fn unit(&self, row: usize, col: usize) -> f64 {
-        let scale = match self.width {
-            Width::Int8 => 1,
-            Width::Int4(group) => {
-                let groups = self.weights.cols.div_ceil(group.into());
-                self.group_scales[row * groups + col / usize::from(group)]
-            }
+        let scale = match self.width.group() {
+            None => 1,
+            Some(group) => self.group_scales[row * self.weights.cols.div_ceil(group) + col / group],
         };
         self.scales.unit(row) * f64::from(scale)
     }
@@ -93,7 +109,7 @@ pub enum Cost<'a> {
 /// Fractions of a row's largest weight that are tried as the end of the grid.
 fn clips(width: Width) -> impl Iterator<Item = f64> {
     let (lowest, steps) = match width {
-        Width::Int8 => (0.80, 32),
+        Width::Int8 | Width::Int8Groups(_) => (0.80, 32),
         Width::Int4(_) => (0.5, 22),
     };
     (0..=steps).map(move |i| 1.0 - (1.0 - lowest) * f64::from(i) / f64::from(steps))
@@ -101,23 +117,19 @@ fn clips(width: Width) -> impl Iterator<Item = f64> {
 
 /// Quantizes `matrix` at little cost; `steps` is what the runtime's input quantizer counts to.
 pub fn quantize(matrix: &Matrix, steps: f64, width: Width, cost: &Cost) -> QuantizedMatrix {
-    let groups = |cols: usize| match width {
-        Width::Int8 => 0,
-        Width::Int4(group) => cols.div_ceil(group.into()),
-    };
+    let groups = width.group().map_or(0, |group| matrix.cols.div_ceil(group));
     let ideal: Vec<f64> = matrix
         .iter_rows()
         .map(|row| {
             let largest = row.iter().fold(0f64, |m, &w| m.max(f64::from(w).abs())) / width.largest_code();
-            // Headroom for rows that make up for others.
-            if matches!(width, Width::Int8) { largest } else { largest * 1.25 / GROUP_STEPS }
+            largest / width.group_steps()
         })
         .collect();
     let mut scales = RowScales::of(&ideal, steps);
     let row_of = |i: usize| matrix.row(i).iter().map(|&w| w.into()).collect::<Vec<f64>>();
-    let one = |row: &[f64], i: usize, rounding: Rounding, hessian: &Hessian| match width {
-        Width::Int8 => int8_row(row, &scales, i, rounding, hessian),
-        Width::Int4(group) => int4_row(row, &scales, i, group.into(), rounding, hessian),
+    let one = |row: &[f64], i: usize, rounding: Rounding, hessian: &Hessian| match width.group() {
+        None => int8_row(row, &scales, i, rounding, hessian),
+        Some(group) => grouped_row(row, &scales, i, width, group, rounding, hessian),
     };
     let rows: Vec<Row> = match cost {
         Cost::Alike => {
@@ -153,7 +165,7 @@ pub fn quantize(matrix: &Matrix, steps: f64, width: Width, cost: &Cost) -> Quant
     };
     let mut quantized = QuantizedMatrix {
         codes: Vec::with_capacity(matrix.data.len()),
-        group_scales: Vec::with_capacity(matrix.rows * groups(matrix.cols)),
+        group_scales: Vec::with_capacity(matrix.rows * groups),
         scales: scales.clone(),
         width,
         weights: Matrix::zeros(0, matrix.cols),
@@ -170,9 +182,6 @@ pub fn quantize(matrix: &Matrix, steps: f64, width: Width, cost: &Cost) -> Quant
     quantized.scales = scales;
     quantized
 }
-
-/// Steps of a group's scale in the row's.
-const GROUP_STEPS: f64 = 255.0;
 
 /// One quantized row.
 struct Row {
@@ -268,50 +277,75 @@ fn error_of(row: &[f64], codes: &[f64], units: &[f64], hessian: &Hessian) -> f64
     hessian.error(&error)
 }
 
-fn int4_row(row: &[f64], scales: &RowScales, i: usize, group: usize, rounding: Rounding, hessian: &Hessian) -> Row {
-    let mantissa = scales.mantissas[i];
-    let unit = scales.unit_of(mantissa);
-    let mut groups = Vec::with_capacity(row.len().div_ceil(group));
-    let mut group_unit = |col: usize, left: &[f64]| -> Option<f64> {
-        if !col.is_multiple_of(group) {
-            return None;
-        }
-        let part = &left[..group.min(left.len())];
-        let weights: Vec<f64> = match rounding {
-            Rounding::Nearest => vec![1.0; part.len()],
-            Rounding::Calibrated => (col..).take(part.len()).map(|col| hessian.factor(col)[0].powi(-2)).collect(),
+/// Fractions of a row's largest scale that are tried as what the steps of its groups' scales are worth.
+const ROW_CLIPS: [f64; 6] = [1.0, 0.97, 0.94, 0.91, 0.88, 0.85];
+
+fn grouped_row(
+    row: &[f64],
+    scales: &RowScales,
+    i: usize,
+    width: Width,
+    group: usize,
+    rounding: Rounding,
+    hessian: &Hessian,
+) -> Row {
+    let mut best: Option<(f64, Row)> = None;
+    for clip in ROW_CLIPS {
+        let mantissa = (f64::from(scales.mantissas[i]) * clip).ceil() as u16;
+        let unit = scales.unit_of(mantissa);
+        let mut groups = Vec::with_capacity(row.len().div_ceil(group));
+        let mut group_unit = |col: usize, left: &[f64]| -> Option<f64> {
+            if !col.is_multiple_of(group) {
+                return None;
+            }
+            let part = &left[..group.min(left.len())];
+            let weights: Vec<f64> = match rounding {
+                Rounding::Nearest => vec![1.0; part.len()],
+                Rounding::Calibrated => (col..).take(part.len()).map(|col| hessian.factor(col)[0].powi(-2)).collect(),
+            };
+            let scale = group_scale(part, &weights, unit, width);
+            groups.push(scale);
+            Some(f64::from(scale) * unit)
         };
-        let scale = group_scale(part, &weights, unit);
-        groups.push(scale);
-        Some(f64::from(scale) * unit)
-    };
-    let (mut codes, units) = match rounding {
-        Rounding::Calibrated => compensated(row, hessian, Grid::INT4, group_unit),
-        Rounding::Nearest => {
-            let units: Vec<f64> = (0..row.len())
-                .scan(unit, |unit, col| {
-                    *unit = group_unit(col, &row[col..]).unwrap_or(*unit);
-                    Some(*unit)
-                })
-                .collect();
-            (nearest(row, &units, Grid::INT4), units)
+        let (codes, error) = match rounding {
+            Rounding::Calibrated => {
+                let (mut codes, units) = compensated(row, hessian, width.grid(), group_unit);
+                let error = descend(row, &units, hessian, width.grid(), &mut codes);
+                (codes, error)
+            }
+            Rounding::Nearest => {
+                let units: Vec<f64> = (0..row.len())
+                    .scan(unit, |unit, col| {
+                        *unit = group_unit(col, &row[col..]).unwrap_or(*unit);
+                        Some(*unit)
+                    })
+                    .collect();
+                let codes = nearest(row, &units, width.grid());
+                let error = error_of(row, &codes, &units, hessian);
+                (codes, error)
+            }
+        };
+        if best.as_ref().is_none_or(|(least, _)| error < *least) {
+            best = Some((error, Row { mantissa, codes, groups, group }));
         }
-    };
-    if rounding == Rounding::Calibrated {
-        descend(row, &units, hessian, Grid::INT4, &mut codes);
     }
-    Row { mantissa, codes, groups, group }
+    best.expect("at least one clip is tried").1
 }
 
 /// The scale, in steps of `unit`, with which rounding `part` to nearest makes the least weighted error.
-fn group_scale(part: &[f64], weights: &[f64], unit: f64) -> u8 {
-    let largest = part.iter().fold(0f64, |m, w| m.max(w.abs())) / Width::Int4(0).largest_code();
-    let mut best = (f64::INFINITY, 1);
-    for clip in clips(Width::Int4(0)) {
-        let scale = (largest * clip / unit).round().clamp(1.0, GROUP_STEPS);
+fn group_scale(part: &[f64], weights: &[f64], unit: f64, width: Width) -> u8 {
+    let (grid, largest) = (width.grid(), part.iter().fold(0f64, |m, w| m.max(w.abs())) / width.largest_code());
+    let (mut best, mut tried) = ((f64::INFINITY, 1), 0.0);
+    for clip in clips(width) {
+        // Up, so that the first holds the largest weight.
+        let scale = (largest * clip / unit).ceil().clamp(1.0, width.group_steps());
+        if scale == tried {
+            continue;
+        }
+        tried = scale;
         let step = scale * unit;
         let errors = part.iter().zip(weights).map(|(w, weight)| {
-            let error = (w / step).round().clamp(Grid::INT4.low, Grid::INT4.high) * step - w;
+            let error = grid.nearest(w / step) * step - w;
             weight * error * error
         });
         let error: f64 = errors.sum();

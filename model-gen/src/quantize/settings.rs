@@ -77,6 +77,7 @@ impl Recipe {
             Recipe::Fast => Settings::default(),
             Recipe::Best => Settings {
                 bits: InputBits::all(12),
+                width: Width::Int8Groups(16),
                 smoothing: false,
                 rounding: Rounding::Calibrated,
                 bias_correction: true,

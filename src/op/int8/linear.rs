@@ -3,7 +3,7 @@
 use crate::blob::Tensor;
 use crate::blob::tensor::RowBlocks;
 use crate::kernel::portable::put;
-use crate::kernel::{ROWS, TOKENS, dot_i4, multiply_i8, specialized};
+use crate::kernel::{ROWS, TOKENS, block_columns, dot_i4, multiply_i8, multiply_i8_groups, specialized};
 use crate::num::{Scale, requantize_each};
 use crate::observe::Logits;
 use core::slice::ChunksExact;
@@ -51,6 +51,7 @@ pub(super) fn linear(tensor: &Tensor, x: &[i16], scales: &[Scale], out: &mut [i3
     let out = out.get_mut(..tokens * rows).unwrap_or_default();
     match tensor.row_blocks() {
         RowBlocks::Int8(weights) => multiply_i8(weights, cols, x, rows, out),
+        RowBlocks::Int8Groups(weights, group) => multiply_i8_groups(weights, group, cols, x, rows, out),
         RowBlocks::Int4(blocks, group) => multiply_i4(blocks, group, cols, x, rows, out),
     }
     let tail = Tail::of(tensor);
@@ -102,6 +103,11 @@ fn strip(tensor: &Tensor, first: usize, x: &[i16], out: &mut [i32]) {
         RowBlocks::Int8(weights) => {
             let weights = weights.get(block * cols..(block + blocks) * cols).unwrap_or_default();
             multiply_i8(weights, cols, x, out.len(), out);
+        }
+        RowBlocks::Int8Groups(weights, group) => {
+            let cols_of_block = block_columns(cols, group).unwrap_or(0);
+            let weights = weights.get(block * cols_of_block..(block + blocks) * cols_of_block).unwrap_or_default();
+            multiply_i8_groups(weights, group, cols, x, out.len(), out);
         }
         RowBlocks::Int4(weights, group) => {
             for (b, weights) in weights.skip(block).take(blocks).enumerate() {
