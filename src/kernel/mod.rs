@@ -27,6 +27,10 @@
 //! summation overflows and every kernel gives the same bits. Float kernels must sum each row in order of columns,
 //! one rounding for each product and one for each addition, never fused.
 //!
+//! `multiply_i8` multiplies a whole matrix, so that a kernel may keep what it makes of the activations for all row blocks;
+//! `dot_i4` takes a row block. `specialized` compiles an operator written in plain Rust for what the kernel's processor has
+//! beyond the target's baseline; integers give the same bits either way.
+//!
 //! This module is the only place that selects a kernel by target. [`portable`] is the oracle: another kernel must
 //! equal it on every shape.
 

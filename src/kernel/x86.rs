@@ -6,6 +6,7 @@
 
 use super::{ROWS, group_bytes, portable};
 use core::arch::x86_64::*;
+use core::mem::MaybeUninit;
 
 /// Vectors that share a pass over the weights while there are as many.
 pub const TOKENS: usize = 4;
@@ -49,64 +50,120 @@ pub fn dot_i4<const N: usize>(block: &[u8], group: usize, x: [&[i16]; N]) -> [[i
     }
 }
 
+/// Columns whose activations are spread out at a time: with [`TOKENS`] vectors 16 KB, half of the first cache.
+const PANEL: usize = 512;
+
 #[target_feature(enable = "avx2")]
 fn avx2_multiply(weights: &[[i8; ROWS]], cols: usize, x: &[i16], rows: usize, out: &mut [i32]) {
-    let split = (x.len() / (cols * TOKENS)).min(out.len() / (rows * TOKENS));
-    let (many, few) = x.split_at_checked(split * TOKENS * cols).unwrap_or_default();
-    let (many_out, few_out) = out.split_at_mut_checked(split * TOKENS * rows).unwrap_or_default();
+    let tokens = (x.len() / cols).min(out.len() / rows);
+    let many = tokens / TOKENS * TOKENS;
     // Sixteen registers hold the sums of two blocks with four vectors, or of four with one.
-    for (x, out) in many.chunks_exact(cols * TOKENS).zip(many_out.chunks_exact_mut(rows * TOKENS)) {
-        let blocks = weights.chunks_exact(cols * 2);
-        let last = blocks.remainder();
-        let done = blocks.len() * 2;
-        blocks.enumerate().for_each(|(i, blocks)| tile::<2, TOKENS>(blocks, cols, x, i * 2, rows, out));
-        last.chunks_exact(cols).for_each(|block| tile::<1, TOKENS>(block, cols, x, done, rows, out));
+    for token in (0..many).step_by(TOKENS) {
+        vectors::<2, TOKENS>(weights, cols, x.get(token * cols..).unwrap_or_default(), rows, from(out, token * rows));
     }
-    for (x, out) in few.chunks_exact(cols).zip(few_out.chunks_exact_mut(rows)) {
-        let blocks = weights.chunks_exact(cols * 4);
-        let last = blocks.remainder().chunks_exact(cols);
-        let done = blocks.len() * 4;
-        blocks.enumerate().for_each(|(i, blocks)| tile::<4, 1>(blocks, cols, x, i * 4, rows, out));
-        last.enumerate().for_each(|(i, block)| tile::<1, 1>(block, cols, x, done + i, rows, out));
+    for token in many..tokens {
+        vectors::<4, 1>(weights, cols, x.get(token * cols..).unwrap_or_default(), rows, from(out, token * rows));
     }
 }
 
-/// `B` blocks, the first of which is the matrix's block `first`, with `N` vectors.
+fn from(out: &mut [i32], start: usize) -> &mut [i32] {
+    out.get_mut(start..).unwrap_or_default()
+}
+
+/// A matrix with the first `N` vectors, `B` blocks at a time while there are as many.
 #[inline]
 #[target_feature(enable = "avx2")]
-fn tile<const B: usize, const N: usize>(
-    blocks: &[[i8; ROWS]],
+fn vectors<const B: usize, const N: usize>(
+    weights: &[[i8; ROWS]],
     cols: usize,
     x: &[i16],
-    first: usize,
     rows: usize,
     out: &mut [i32],
 ) {
-    let (Some(blocks), Some(x)) = (blocks.get(..B * cols), x.get(..N * cols)) else { return };
-    let mut acc = [[_mm256_setzero_si256(); B]; N];
-    for col in (0..cols / STEP * STEP).step_by(STEP) {
-        let mut weights = [_mm256_setzero_si256(); B];
-        for (b, weights) in weights.iter_mut().enumerate() {
-            // SAFETY: four columns of block `b` are sixteen bytes within `blocks`.
-            *weights = pairs(unsafe { _mm_loadu_si128(blocks.as_ptr().add(b * cols + col).cast()) });
+    let blocks = (weights.len() / cols).min(rows.div_ceil(ROWS));
+    let mut spread = [const { [MaybeUninit::uninit(); N] }; PANEL / STEP];
+    for start in (0..cols).step_by(PANEL) {
+        let end = cols.min(start + PANEL);
+        let steps = (end - start) / STEP;
+        for (step, spread) in spread.iter_mut().take(steps).enumerate() {
+            for (n, spread) in spread.iter_mut().enumerate() {
+                let at = n * cols + start + step * STEP;
+                let four = x.get(at..).and_then(|x| x.first_chunk()).unwrap_or(&[0; STEP]);
+                spread.write(repeated(four));
+            }
         }
-        for (n, acc) in acc.iter_mut().enumerate() {
-            // SAFETY: four activations of vector `n` are eight bytes within `x`.
-            let x = repeated(unsafe { _mm_loadl_epi64(x.as_ptr().add(n * cols + col).cast()) });
-            for (acc, &weights) in acc.iter_mut().zip(&weights) {
-                *acc = _mm256_add_epi32(*acc, _mm256_madd_epi16(weights, x));
+        let spread = spread.get(..steps).unwrap_or_default();
+        // SAFETY: the loop above has written the first `steps` of them.
+        let spread = unsafe { &*(core::ptr::from_ref(spread) as *const [[__m256i; N]]) };
+        let panel = Panel { spread, x, cols, rows, start, end };
+        let mut block = 0;
+        while block < blocks {
+            let weights = weights.get(block * cols..).unwrap_or_default();
+            if blocks - block >= B {
+                panel.tile::<B>(weights, block, out);
+                block += B;
+            } else {
+                panel.tile::<1>(weights, block, out);
+                block += 1;
             }
         }
     }
-    // Columns that four does not divide.
-    let left = cols / STEP * STEP;
-    for ((acc, x), out) in acc.into_iter().zip(x.chunks_exact(cols)).zip(out.chunks_exact_mut(rows)) {
-        for (b, (acc, block)) in acc.into_iter().zip(blocks.chunks_exact(cols)).enumerate() {
-            let mut sums = rows_of(acc);
-            for (w, &x) in block.iter().zip(x).skip(left) {
-                sums.iter_mut().zip(w).for_each(|(sum, &w)| *sum = sum.wrapping_add(w as i32 * x as i32));
+}
+
+/// Columns `start..end` of `N` vectors: whole steps of them spread out.
+struct Panel<'x, const N: usize> {
+    spread: &'x [[__m256i; N]],
+    x: &'x [i16],
+    cols: usize,
+    rows: usize,
+    start: usize,
+    end: usize,
+}
+
+impl<const N: usize> Panel<'_, N> {
+    /// The first `B` of `blocks`, which are the matrix's blocks from `first` on. Later panels add to the sums.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn tile<const B: usize>(&self, blocks: &[[i8; ROWS]], first: usize, out: &mut [i32]) {
+        let (cols, rows) = (self.cols, self.rows);
+        let Some(blocks) = blocks.get(..B * cols) else { return };
+        let mut acc = [[_mm256_setzero_si256(); B]; N];
+        for (step, x) in self.spread.iter().enumerate() {
+            let mut weights = [_mm256_setzero_si256(); B];
+            for (b, weights) in weights.iter_mut().enumerate() {
+                // SAFETY: the step's columns lie before `end`, which is at most `cols`: in block `b` they are sixteen bytes
+                // within `blocks`.
+                let at = unsafe { blocks.as_ptr().add(b * cols + self.start + step * STEP) };
+                // SAFETY: as above.
+                *weights = pairs(unsafe { _mm_loadu_si128(at.cast()) });
             }
-            portable::put(first + b, sums, out);
+            for (acc, &x) in acc.iter_mut().zip(x) {
+                for (acc, &weights) in acc.iter_mut().zip(&weights) {
+                    *acc = _mm256_add_epi32(*acc, _mm256_madd_epi16(weights, x));
+                }
+            }
+        }
+        let left = self.start + self.spread.len() * STEP;
+        for (n, acc) in acc.into_iter().enumerate() {
+            for (b, acc) in acc.into_iter().enumerate() {
+                let mut sums = rows_of(acc);
+                // Columns that four does not divide.
+                for col in left..self.end {
+                    let (Some(w), Some(&x)) = (blocks.get(b * cols + col), self.x.get(n * cols + col)) else { break };
+                    sums.iter_mut().zip(w).for_each(|(sum, &w)| *sum = sum.wrapping_add(w as i32 * x as i32));
+                }
+                let row = (first + b) * ROWS;
+                let live = rows.saturating_sub(row).min(ROWS);
+                let out = out.get_mut(n * rows + row..n * rows + row + live).unwrap_or_default();
+                match out.first_chunk_mut() {
+                    Some(out) if self.start == 0 => *out = sums,
+                    _ => {
+                        for (out, sum) in out.iter_mut().zip(sums) {
+                            *out = if self.start == 0 { sum } else { out.wrapping_add(sum) };
+                        }
+                    }
+                }
+            }
         }
     }
 }
@@ -127,9 +184,7 @@ fn avx2_i4<const N: usize>(block: &[u8], group: usize, x: [&[i16]; N]) -> [[i32;
             let weights = pairs(widened(u64::from_le_bytes(*step)));
             for (acc, (x, _)) in acc.iter_mut().zip(&steps_of) {
                 if let Some(x) = x.get(i) {
-                    // SAFETY: four activations are eight bytes.
-                    let x = repeated(unsafe { _mm_loadl_epi64(x.as_ptr().cast()) });
-                    *acc = _mm256_add_epi32(*acc, _mm256_madd_epi16(weights, x));
+                    *acc = _mm256_add_epi32(*acc, _mm256_madd_epi16(weights, repeated(x)));
                 }
             }
         }
@@ -181,7 +236,9 @@ fn widened(columns: u64) -> __m128i {
 /// Activations of four columns: the first two, four times, in the low half, the others in the high one.
 #[inline]
 #[target_feature(enable = "avx2")]
-fn repeated(x: __m128i) -> __m256i {
+fn repeated(x: &[i16; STEP]) -> __m256i {
+    // SAFETY: four activations are eight bytes.
+    let x = unsafe { _mm_loadl_epi64(x.as_ptr().cast()) };
     let x = _mm256_broadcastq_epi64(x);
     let order = _mm256_setr_epi8(
         0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 4, 5, 6, 7, 4, 5, 6, 7, 4, 5, 6, 7, 4, 5, 6, 7,

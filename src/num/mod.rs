@@ -83,16 +83,29 @@ pub const fn requantize(acc: i32, mantissa: u32, shift: i32) -> i32 {
 /// [`requantize`] with one shift, in place: each accumulator, times its mantissa.
 #[inline(always)]
 pub fn requantize_each<'o>(shift: i32, each: impl Iterator<Item = (&'o mut i32, u32)>) {
-    if let 32..=62 = shift {
-        // The usual case, without a look at the shift for each.
-        let half = 1i64 << (shift - 1);
-        for (acc, mantissa) in each {
-            let product = *acc as i64 * (mantissa & 0x7fff_ffff) as i64;
-            *acc = ((product + half) >> 32) as i32 >> (shift - 32);
+    // No look at the shift for each; what is said of requantize's sum holds here.
+    let half = 1i64.wrapping_shl(shift.wrapping_sub(1) as u32);
+    let sum = |acc: i32, mantissa: u32| acc as i64 * (mantissa & 0x7fff_ffff) as i64 + half;
+    match shift {
+        1..=32 => {
+            for (acc, mantissa) in each {
+                let sum = sum(*acc, mantissa);
+                // The shifted sum's low word, unless what is left of the high one is more than its sign: 32-bit steps, which
+                // vectorize.
+                let high = (sum >> 32) as i32;
+                let fits = high >> (shift - 1) == high >> 31;
+                *acc = if fits { (sum as u64 >> shift) as i32 } else { (high >> 31) ^ i32::MAX };
+            }
         }
-    } else {
-        for (acc, mantissa) in each {
-            *acc = requantize(*acc, mantissa, shift);
+        33..=62 => {
+            for (acc, mantissa) in each {
+                *acc = (sum(*acc, mantissa) >> 32) as i32 >> (shift - 32);
+            }
+        }
+        _ => {
+            for (acc, mantissa) in each {
+                *acc = requantize(*acc, mantissa, shift);
+            }
         }
     }
 }

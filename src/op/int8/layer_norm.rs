@@ -1,7 +1,7 @@
 //! Residual addition and layer normalization (Ba et al. 2016) in integers.
 
 use crate::blob::Tensor;
-use crate::num::{round_shift, rsqrt, saturate_i16, saturate_i32};
+use crate::num::{requantize_each, round_shift, rsqrt, saturate_i16, saturate_i32};
 
 /// Fraction bits of a normalized value: `|x| <= sqrt(d) <= 64` leaves one bit of i32 to spare.
 const UNIT_FRAC: i32 = 24;
@@ -17,11 +17,17 @@ const CENTRED_BITS: i32 = 24;
 #[inline(always)]
 pub(super) fn add_norm(norm: &Tensor, eps_q32: u32, hidden: &mut [i16], frac: i8, wide: &mut [i32], wide_frac: i8) {
     let align = frac as i32 - wide_frac as i32;
-    let mut sum = 0i64;
-    for (wide, &hidden) in wide.iter_mut().zip(hidden.iter()) {
-        *wide = saturate_i32((*wide as i64).saturating_add(round_shift(hidden as i64, align)));
-        sum += *wide as i64;
+    if let -32..=0 = align {
+        // The usual case: a shift that loses nothing.
+        for (wide, &hidden) in wide.iter_mut().zip(hidden.iter()) {
+            *wide = saturate_i32(*wide as i64 + ((hidden as i64) << -align));
+        }
+    } else {
+        for (wide, &hidden) in wide.iter_mut().zip(hidden.iter()) {
+            *wide = saturate_i32((*wide as i64).saturating_add(round_shift(hidden as i64, align)));
+        }
     }
+    let sum: i64 = wide.iter().map(|&wide| wide as i64).sum();
     let count = (wide.len() as i64).max(1);
     let mean = (sum + count / 2).checked_div_euclid(count).unwrap_or(0);
     // A centred value may need 33 bits; narrowed to CENTRED_BITS it fits again.
@@ -39,8 +45,8 @@ pub(super) fn add_norm(norm: &Tensor, eps_q32: u32, hidden: &mut [i16], frac: i8
 
     let (gamma_frac, out_frac) = (norm.entry.scale_shift as i32, norm.entry.out_frac as i32);
     let (gamma, beta) = (norm.vector::<i16>(), norm.bias::<i32>());
-    for ((out, &centred), (&gamma, &beta)) in hidden.iter_mut().zip(wide.iter()).zip(gamma.iter().zip(beta)) {
-        let unit = saturate_i32(round_shift(centred as i64 * inverse.mantissa as i64, inverse.shift - UNIT_FRAC));
+    requantize_each(inverse.shift - UNIT_FRAC, wide.iter_mut().map(|centred| (centred, inverse.mantissa)));
+    for ((out, &unit), (&gamma, &beta)) in hidden.iter_mut().zip(wide.iter()).zip(gamma.iter().zip(beta)) {
         let beta = (beta as i64) << (UNIT_FRAC + gamma_frac - BETA_FRAC);
         *out = saturate_i16(round_shift(unit as i64 * gamma as i64 + beta, UNIT_FRAC + gamma_frac - out_frac));
     }

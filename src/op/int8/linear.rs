@@ -80,7 +80,7 @@ fn multiply_i4(blocks: ChunksExact<u8>, group: usize, cols: usize, x: &[i16], ro
 }
 
 /// Rows of logits made at a time.
-const STRIP: usize = 4 * ROWS;
+const STRIP: usize = 16 * ROWS;
 
 /// Logits of one token, some rows at a time.
 pub(super) fn logits(tensor: &Tensor, x: &[i16], scale: Scale, mut sink: impl FnMut(usize, Logits<'_>)) {

@@ -43,8 +43,17 @@ fn quantize<'o, T: 'o>(
     let headroom = 32 - bits as i32;
     let steps = (1u32 << (bits - 1)) - 1;
     let inverse = (steps << headroom).checked_div(scale.mantissa as u32).unwrap_or(0);
-    for (out, x) in out.zip(x) {
-        *out = narrow(round_shift(x as i64 * inverse as i64, headroom + shift) as i32);
+    let shift = headroom + shift;
+    if let 1..=32 = shift {
+        // The usual case: the result is the low word, for which a logical shift does.
+        let half = 1 << (shift - 1);
+        for (out, x) in out.zip(x) {
+            *out = narrow(((x as i64 * inverse as i64 + half) as u64 >> shift) as i32);
+        }
+    } else {
+        for (out, x) in out.zip(x) {
+            *out = narrow(round_shift(x as i64 * inverse as i64, shift) as i32);
+        }
     }
     scale
 }
