@@ -3,6 +3,7 @@
 pub mod aligned;
 pub mod cli;
 pub mod cost;
+pub mod derivative;
 pub mod evaluate;
 pub mod import;
 pub mod pack;
@@ -12,4 +13,3 @@ pub mod report;
 pub mod run;
 pub mod score;
 pub mod testing;
-pub mod tune;

@@ -75,24 +75,5 @@ pub fn quantizer(
     if settings.smoothing {
         equalize(checkpoint, &mut calibration);
     }
-    Ok(Quantizer::new(settings, Some(calibration)).with_sentences(sentences, set.seed))
-}
-
-#[doc(hidden)]
-pub fn sentences(
-    dir: &CheckpointDir,
-    checkpoint: &Checkpoint,
-    vocabularies: &Vocabularies,
-    path: &std::path::Path,
-    limit: usize,
-    seed: u64,
-) -> Result<Vec<Sentence>> {
-    let set = CalibrationSet { phrases: crate::score::pairs::read_pairs(path, 1)?, limit, seed };
-    let source = TargetTokenizer::source(dir, &checkpoint.config, vocabularies)?;
-    let target = TargetTokenizer::read(dir, &checkpoint.config, vocabularies)?;
-    let cut = |ids: Vec<u16>| -> Vec<u32> { ids.into_iter().map(u32::from).collect() };
-    set.drawn()
-        .into_iter()
-        .map(|p| Ok(Sentence { source: cut(source.encode(&p.source)?), target: cut(target.encode(&p.references[0])?) }))
-        .collect()
+    Ok(Quantizer::new(settings, Some(calibration)))
 }

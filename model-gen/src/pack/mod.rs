@@ -25,7 +25,7 @@ use latimer::blob::{Parts, Spec, emit, emit_len};
 use std::path::Path;
 
 pub use crate::quantize::{InputBits, Recipe, Settings, Width};
-pub use calibrate::{CalibrationSet, sentences};
+pub use calibrate::CalibrationSet;
 
 /// Choices a user makes when packing.
 #[derive(Clone, Debug)]
@@ -120,9 +120,8 @@ pub fn pack_watched(dir: &Path, options: &Options, watch: &(dyn Fn(Progress) + S
 
     let quantized = match options.engine {
         EngineKind::Int8 => {
-            let original = checkpoint.clone();
             let quantizer = calibrate::quantizer(&dir, &mut checkpoint, &vocabularies, options, watch)?;
-            Some(quantized::quantized(&original, &checkpoint, &quantizer, watch)?)
+            Some(quantized::quantized(&checkpoint, &quantizer, watch)?)
         }
         EngineKind::F16 => None,
     };
@@ -242,13 +241,4 @@ fn emit_blob(options: &Options, sections: &[(SectionKind, Vec<u8>)]) -> Result<V
     let mut bytes = vec![0; emit_len(&parts)];
     emit(&parts, &mut bytes).context("the blob would be larger than 4 GiB")?;
     Ok(bytes)
-}
-
-#[doc(hidden)]
-pub fn quantized_checkpoint(
-    original: &Checkpoint,
-    checkpoint: &Checkpoint,
-    quantizer: &crate::quantize::Quantizer,
-) -> Result<Checkpoint> {
-    Ok(quantized::quantized(original, checkpoint, quantizer, &|_| {})?.checkpoint)
 }

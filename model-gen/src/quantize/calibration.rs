@@ -8,12 +8,12 @@
 
 use super::Sentence;
 use super::moments::Moments;
+use crate::derivative::algebra::{Normed, softmax};
+use crate::derivative::layout::{Layout, LinearAt, MatrixAt, NormAt};
+use crate::derivative::network::{Network, Sink};
 use crate::import::Checkpoint;
 use crate::reference::Site;
 use crate::testing::SplitMix64;
-use crate::tune::algebra::{Normed, softmax};
-use crate::tune::gradient::{Network, Sink};
-use crate::tune::layout::{Layout, LinearAt, MatrixAt, NormAt};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 
@@ -59,7 +59,6 @@ pub struct Calibration {
 /// A part of a calibration, being made.
 struct Part<'a> {
     sites: &'a BTreeMap<usize, Site>,
-    output: usize,
     seen: Calibration,
 }
 
@@ -91,7 +90,6 @@ impl Sink for Part<'_> {
 
 impl Part<'_> {
     fn output(&mut self, cols: usize, rows: usize, x: &[f32], dy: &[f32]) {
-        debug_assert!(self.output > 0);
         let seen = &mut self.seen.vocabulary;
         for (x, dy) in x.chunks_exact(cols).zip(dy.chunks_exact(rows)) {
             let place = (seen.states.len() / cols) as u32;
@@ -117,7 +115,7 @@ impl Calibration {
             .enumerate()
             .map(|(chunk, sentences)| {
                 let mut random = SplitMix64::new(seed ^ (chunk as u64) << 32);
-                let mut part = Part { sites: &sites, output: layout.output.bias, seen: Self::default() };
+                let mut part = Part { sites: &sites, seen: Self::default() };
                 for sentence in sentences {
                     let mut pass = network.forward(&p, sentence);
                     let mut derivative = std::mem::take(&mut pass.logits);

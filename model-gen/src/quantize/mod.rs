@@ -56,30 +56,12 @@ const SHARED_COST: f64 = 0.05;
 pub struct Quantizer {
     settings: Settings,
     calibration: Option<Calibration>,
-    sentences: Vec<Sentence>,
-    seed: u64,
 }
 
 impl Quantizer {
     /// By `settings`; where they ask for calibration, with the moments of the very weights that will be quantized.
     pub fn new(settings: Settings, calibration: Option<Calibration>) -> Self {
-        Self { settings, calibration, ..Self::default() }
-    }
-
-    /// With sentences to tune on, drawn by `seed`.
-    pub fn with_sentences(mut self, sentences: Vec<Sentence>, seed: u64) -> Self {
-        (self.sentences, self.seed) = (sentences, seed);
-        self
-    }
-
-    /// The sentences to tune on.
-    pub fn sentences(&self) -> &[Sentence] {
-        &self.sentences
-    }
-
-    /// What draws them.
-    pub fn seed(&self) -> u64 {
-        self.seed
+        Self { settings, calibration }
     }
 
     /// The choices made.

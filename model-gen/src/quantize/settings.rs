@@ -1,7 +1,6 @@
 //! The choices a quantization is made by, and the recipes that make them.
 
 use super::matrix::{Rounding, Width};
-use crate::tune::Schedule;
 use latimer::blob::layout::Role;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -19,12 +18,6 @@ pub struct InputBits {
     pub fc2: u8,
     /// Output matrix.
     pub logits: u8,
-}
-
-impl Default for InputBits {
-    fn default() -> Self {
-        InputBits::all(8)
-    }
 }
 
 impl fmt::Display for InputBits {
@@ -58,7 +51,7 @@ pub enum Recipe {
     /// Rounding to nearest: no calibration set, seconds.
     #[default]
     Fast,
-    /// Smoothing, calibrated rounding, corrected biases, wider activations: needs a calibration set.
+    /// Weights in groups, calibrated rounding, corrected biases: needs a calibration set.
     Best,
 }
 
@@ -76,7 +69,6 @@ impl Recipe {
         match self {
             Recipe::Fast => Settings::default(),
             Recipe::Best => Settings {
-                bits: InputBits::all(12),
                 width: Width::Int8Groups(16),
                 smoothing: false,
                 rounding: Rounding::Calibrated,
@@ -98,8 +90,6 @@ pub struct Settings {
     pub rounding: Rounding,
     /// Biases take up the mean of what rounding changes.
     pub bias_correction: bool,
-    /// Codes, biases and norms are tuned together by the model's derivative.
-    pub tuning: Option<Schedule>,
     /// Width of weights where `widths` says nothing.
     pub width: Width,
     /// Widths of single tensors, by their index in the blob's table.
@@ -109,11 +99,10 @@ pub struct Settings {
 impl Default for Settings {
     fn default() -> Self {
         Settings {
-            bits: InputBits::default(),
+            bits: InputBits::all(12),
             smoothing: false,
             rounding: Rounding::Nearest,
             bias_correction: false,
-            tuning: None,
             width: Width::Int8,
             widths: BTreeMap::new(),
         }
@@ -128,6 +117,6 @@ impl Settings {
 
     /// Whether the choices need a calibration set.
     pub fn need_calibration(&self) -> bool {
-        self.smoothing || self.tuning.is_some() || self.bias_correction || self.rounding == Rounding::Calibrated
+        self.smoothing || self.bias_correction || self.rounding == Rounding::Calibrated
     }
 }

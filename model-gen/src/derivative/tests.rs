@@ -1,9 +1,42 @@
-use super::gradient::{Network, divergence};
-use super::*;
+use super::algebra::Normed;
+use super::layout::{Layout, LinearAt, MatrixAt, NormAt};
+use super::network::{Network, Sink, divergence};
+use crate::import::Checkpoint;
 use crate::import::load_checkpoint;
+use crate::quantize::Sentence;
 use crate::reference::Reference;
-use crate::testing::{RandomSpec, write_random_checkpoint};
+use crate::testing::{RandomSpec, SplitMix64, write_random_checkpoint};
 use std::sync::Arc;
+
+/// The sum of the derivatives.
+struct Gradient(Vec<f32>);
+
+impl Sink for Gradient {
+    fn linear(&mut self, at: LinearAt, x: &[f32], dy: &[f32]) {
+        let (rows, cols) = (at.weight.rows, at.weight.cols);
+        for (x, dy) in x.chunks_exact(cols).zip(dy.chunks_exact(rows)) {
+            for (o, dy) in dy.iter().enumerate() {
+                let row = &mut self.0[at.weight.range()][o * cols..][..cols];
+                row.iter_mut().zip(x).for_each(|(g, x)| *g += dy * x);
+            }
+            self.0[at.bias()].iter_mut().zip(dy).for_each(|(g, dy)| *g += dy);
+        }
+    }
+
+    fn norm(&mut self, at: NormAt, normed: &Normed, dy: &[f32]) {
+        for (unit, dy) in normed.unit.chunks_exact(at.len).zip(dy.chunks_exact(at.len)) {
+            self.0[at.gamma()].iter_mut().zip(unit.iter().zip(dy)).for_each(|(g, (u, dy))| *g += u * dy);
+            self.0[at.beta()].iter_mut().zip(dy).for_each(|(g, dy)| *g += dy);
+        }
+    }
+
+    fn embedding(&mut self, at: MatrixAt, _: bool, ids: &[u32], drows: &[f32]) {
+        for (id, drow) in ids.iter().zip(drows.chunks_exact(at.cols)) {
+            let row = &mut self.0[at.at + *id as usize * at.cols..][..at.cols];
+            row.iter_mut().zip(drow).for_each(|(g, d)| *g += d);
+        }
+    }
+}
 
 fn checkpoint(spec: &RandomSpec) -> Checkpoint {
     let dir = tempfile::tempdir().unwrap();
@@ -79,34 +112,4 @@ fn backwards_is_the_derivative() {
             );
         }
     }
-}
-
-#[test]
-fn tuning_brings_a_coarse_model_nearer() {
-    let checkpoint = checkpoint(&RandomSpec { vocab: 40, ..RandomSpec::default() });
-    let (layout, p) = Layout::of(&checkpoint);
-    let mut grid = vec![Grid::default(); layout.len];
-    for at in layout.linears().values() {
-        let largest = p[at.weight.range()].iter().fold(0f32, |m, w| m.max(w.abs()));
-        grid[at.weight.range()].fill(Grid { unit: largest / 7.0, low: -8.0, high: 7.0 });
-    }
-    let latents: Vec<f32> = p.iter().zip(&grid).map(|(p, g)| if g.unit == 0.0 { *p } else { p / g.unit }).collect();
-    let mut random = SplitMix64::new(9);
-    let mut ids = |count: usize| (0..count).map(|_| 1 + random.below(38) as u32).chain([0]).collect::<Vec<_>>();
-    let sentences: Vec<Sentence> =
-        (0..60).map(|i| Sentence { source: ids(2 + i % 5), target: ids(1 + i % 4) }).collect();
-    let schedule = Schedule { steps: 40, batch: 16, rate: 0.1, free_rate: 1e-3 };
-    let run = || {
-        let (mut latents, losses) = (latents.clone(), std::cell::RefCell::new(Vec::new()));
-        tune(&checkpoint, &mut latents, &grid, &sentences, schedule, 1, |_, loss| losses.borrow_mut().push(loss));
-        (latents, losses.into_inner())
-    };
-    let (tuned, losses) = run();
-    let mean = |losses: &[f64]| losses.iter().sum::<f64>() / losses.len() as f64;
-    let (first, last) = (mean(&losses[..4]), mean(&losses[36..]));
-    println!("{first} {last}");
-    assert!(last < 0.6 * first, "{losses:?}");
-    let rounded = tuned.iter().zip(&grid).filter(|(_, grid)| grid.unit != 0.0);
-    rounded.for_each(|(code, grid)| assert!(code.fract() == 0.0 && (grid.low..=grid.high).contains(code)));
-    assert_eq!(run(), (tuned, losses), "the same seed gives the same bits");
 }

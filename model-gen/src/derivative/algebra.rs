@@ -53,26 +53,10 @@ pub fn linear_back(p: &[f32], at: LinearAt, dy: &[f32]) -> Rows {
     dx
 }
 
-/// Adds the derivatives of the parameters of [`linear`] to `g`.
-pub fn linear_gradient(g: &mut [f32], at: LinearAt, x: &[f32], dy: &[f32]) {
-    let MatrixAt { rows, cols, .. } = at.weight;
-    for (o, dw) in g[at.weight.range()].chunks_exact_mut(cols).enumerate() {
-        for (t, x) in x.chunks_exact(cols).enumerate() {
-            let dy = dy[t * rows + o];
-            if dy != 0.0 {
-                add_scaled(dw, dy, x);
-            }
-        }
-    }
-    for dy in dy.chunks_exact(rows) {
-        add_scaled(&mut g[at.bias()], 1.0, dy);
-    }
-}
-
 /// What the derivative of a norm needs.
 pub struct Normed {
     /// The normalized values, before gamma and beta.
-    unit: Rows,
+    pub unit: Rows,
     /// One over the deviation, a token.
     inverse: Vec<f32>,
 }
@@ -93,14 +77,6 @@ pub fn add_norm(p: &[f32], at: NormAt, epsilon: f32, x: &[f32], y: &[f32]) -> (R
         out.extend(row.iter().zip(affine).map(|(x, (gamma, beta))| x * gamma + beta));
     }
     (out, Normed { unit, inverse })
-}
-
-/// Adds the derivatives of gamma and beta of [`add_norm`] to `g`.
-pub fn norm_gradient(g: &mut [f32], at: NormAt, normed: &Normed, dy: &[f32]) {
-    for (unit, dy) in normed.unit.chunks_exact(at.len).zip(dy.chunks_exact(at.len)) {
-        g[at.gamma()].iter_mut().zip(unit.iter().zip(dy)).for_each(|(g, (u, dy))| *g += u * dy);
-        add_scaled(&mut g[at.beta()], 1.0, dy);
-    }
 }
 
 /// The derivative of `x` in [`add_norm`], which is that of `y` too.

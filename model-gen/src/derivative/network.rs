@@ -1,9 +1,7 @@
 //! The model on one sentence, forwards and backwards: how far its next-token distributions are from the float model's,
 //! and which way each parameter leads nearer.
 
-use super::algebra::{
-    Heads, Normed, Rows, add, add_norm, add_norm_back, linear, linear_back, linear_gradient, norm_gradient, softmax,
-};
+use super::algebra::{Heads, Normed, Rows, add, add_norm, add_norm_back, linear, linear_back, softmax};
 use super::layout::{AttentionAt, LayerAt, Layout, LinearAt, MatrixAt, NormAt};
 use crate::import::Config;
 use crate::import::config::Activation;
@@ -23,25 +21,6 @@ pub trait Sink {
     fn norm(&mut self, at: NormAt, normed: &Normed, dy: &[f32]);
     /// Ids read on the source side, or the target side, and the derivatives of their rows.
     fn embedding(&mut self, at: MatrixAt, of_source: bool, ids: &[u32], drows: &[f32]);
-}
-
-/// The sum of the derivatives.
-pub struct Gradient(pub Vec<f32>);
-
-impl Sink for Gradient {
-    fn linear(&mut self, at: LinearAt, x: &[f32], dy: &[f32]) {
-        linear_gradient(&mut self.0, at, x, dy);
-    }
-
-    fn norm(&mut self, at: NormAt, normed: &Normed, dy: &[f32]) {
-        norm_gradient(&mut self.0, at, normed, dy);
-    }
-
-    fn embedding(&mut self, at: MatrixAt, _: bool, ids: &[u32], drows: &[f32]) {
-        for (id, drow) in ids.iter().zip(drows.chunks_exact(at.cols)) {
-            add(&mut self.0[at.at + *id as usize * at.cols..][..at.cols], drow);
-        }
-    }
 }
 
 /// What an attention's derivative needs.
