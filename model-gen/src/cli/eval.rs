@@ -33,17 +33,10 @@ pub struct Args {
     #[arg(long, value_name = "DIR")]
     report: Option<PathBuf>,
     /// Exit with 1 where the blob's chrF is lower than the float model's by more than this.
-    #[arg(long, value_name = "X", value_parser = threshold)]
+    #[arg(long, value_name = "X", value_parser = super::threshold)]
     max_chrf_drop: Option<f64>,
     #[command(flatten)]
     limits: LimitArgs,
-}
-
-fn threshold(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(value) if value.is_finite() && value >= 0.0 => Ok(value),
-        _ => Err("give a number of chrF points, 0 or more".to_owned()),
-    }
 }
 
 /// Evaluates, prints and judges.

@@ -67,3 +67,11 @@ pub fn read_blob(path: &Path) -> Result<AlignedBytes> {
 pub fn parse_blob<'b>(path: &Path, bytes: &'b [u8]) -> Result<Model<'b>> {
     Model::from_bytes(bytes).with_context(|| format!("{}: not a model this build can run", path.display()))
 }
+
+/// Points of chrF that may be lost.
+fn threshold(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(value) if value.is_finite() && value >= 0.0 => Ok(value),
+        _ => Err("give a number of chrF points, 0 or more".to_owned()),
+    }
+}

@@ -1,10 +1,15 @@
 //! `model-gen pack`.
 
 use super::{EngineArg, print, write_whole};
-use crate::pack::{CalibrationSet, InputBits, Options, Packed, Recipe, pack};
-use crate::score::pairs::read_pairs;
+use crate::aligned::AlignedBytes;
+use crate::evaluate::evaluate;
+use crate::pack::{CalibrationSet, Choice, Fit, InputBits, Options, Packed, Progress, Recipe, pack_watched};
+use crate::score::pairs::{Phrase, read_pairs};
 use anyhow::{Context, Result, ensure};
+use indicatif::{ProgressBar, ProgressStyle};
+use latimer::{Limits, Model};
 use serde_json::json;
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -33,6 +38,13 @@ pub struct Args {
     /// Draws the pairs.
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// Narrow weights to 4 bits where that costs least, until the blob takes at most so many bytes. Needs --calibrate.
+    #[arg(long, value_name = "BYTES")]
+    fit_flash: Option<usize>,
+    /// Write no blob where its chrF, on pairs of --calibrate that it has not learned from, is lower than the float
+    /// model's by more than this.
+    #[arg(long, value_name = "X", value_parser = super::threshold, requires = "calibrate")]
+    max_chrf_drop: Option<f64>,
     /// Bits of activations, 8 to 16: one number, or five for qkv,out,fc1,fc2,logits [default: the recipe's].
     #[arg(long, value_name = "BITS", value_delimiter = ',')]
     input_bits: Vec<u8>,
@@ -84,6 +96,7 @@ fn options(args: &Args) -> Result<Options> {
         [qkv, out, fc1, fc2, logits] => options.settings.bits = InputBits { qkv, out, fc1, fc2, logits },
         _ => anyhow::bail!("--input-bits: give one number, or five for qkv,out,fc1,fc2,logits"),
     }
+    options.fit_flash = args.fit_flash;
     options.micromath = args.micromath;
     options.model_version = args.model_version;
     options.target = args.target.clone();
@@ -97,11 +110,65 @@ fn options(args: &Args) -> Result<Options> {
 /// Packs and writes the blob.
 pub fn run(args: &Args) -> Result<ExitCode> {
     spare_the_checkpoint(args)?;
-    let packed = pack(&args.checkpoint, &options(args)?)
-        .with_context(|| format!("cannot pack {}", args.checkpoint.display()))?;
+    let options = options(args)?;
+    let bar = Bar::new();
+    let packed = pack_watched(&args.checkpoint, &options, &|progress| bar.show(progress));
+    bar.clear();
+    let packed = packed.with_context(|| format!("cannot pack {}", args.checkpoint.display()))?;
+    if let (Some(most), Some(set)) = (args.max_chrf_drop, &options.calibration) {
+        judge(args, &packed, &set.held_out(JUDGED), most)?;
+    }
     write_whole(&args.out, &packed.bytes)?;
     print(&report(args, &packed))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Pairs that `--max-chrf-drop` is judged on.
+const JUDGED: usize = 300;
+
+/// Refuses a blob that loses more than allowed on `phrases`.
+fn judge(args: &Args, packed: &Packed, phrases: &[Phrase], most: f64) -> Result<()> {
+    ensure!(!phrases.is_empty(), "--max-chrf-drop: --calibrate-pairs leaves no pairs to judge on; lower it");
+    let bytes = AlignedBytes::copy_of(&packed.bytes);
+    let model = Model::from_bytes(&bytes)?;
+    let drop = evaluate(&model, &args.checkpoint, phrases, limits_for(&model), || {})?.chrf_drop();
+    ensure!(
+        drop <= most,
+        "chrF drops by {drop:.2} on {} pairs, more than the {most} that --max-chrf-drop allows: give --fit-flash more \
+         bytes, or take --recipe best",
+        phrases.len()
+    );
+    Ok(())
+}
+
+/// The usual limits, as far as the model goes.
+fn limits_for(model: &Model) -> Limits {
+    let most = model.blob().spec().most_positions();
+    let usual = Limits::DEFAULT;
+    Limits { source_tokens: usual.source_tokens.min(most), target_tokens: usual.target_tokens.min(most), ..usual }
+}
+
+/// What packing is at, on standard error where a person looks at it.
+struct Bar(ProgressBar);
+
+impl Bar {
+    fn new() -> Self {
+        if !std::io::stderr().is_terminal() {
+            return Bar(ProgressBar::hidden());
+        }
+        let style = ProgressStyle::with_template("{msg:<12} {wide_bar} {pos}/{len}").expect("a valid template");
+        Bar(ProgressBar::new(0).with_style(style))
+    }
+
+    fn show(&self, progress: Progress) {
+        self.0.set_message(progress.step);
+        self.0.set_length(progress.total as u64);
+        self.0.set_position(progress.done as u64);
+    }
+
+    fn clear(&self) {
+        self.0.finish_and_clear();
+    }
 }
 
 fn report(args: &Args, packed: &Packed) -> String {
@@ -109,11 +176,23 @@ fn report(args: &Args, packed: &Packed) -> String {
         let sections: serde_json::Map<_, _> =
             packed.sections.iter().map(|(kind, len)| (format!("{kind:?}"), json!(len))).collect();
         let engine = latimer::EngineKind::from(args.engine).name();
-        let summary = json!({ "out": args.out, "engine": engine, "bytes": packed.bytes.len(), "sections": sections });
+        let table = packed.fit.as_ref().map(fit_json);
+        let summary = json!({ "fit": table, "out": args.out, "engine": engine, "bytes": packed.bytes.len(), "sections": sections });
         return format!("{summary}\n");
     }
     let sections = packed.sections.iter().map(|(kind, len)| format!("  {:<12} {len:>9}\n", format!("{kind:?}")));
-    format!("{}: {} bytes\n{}", args.out.display(), packed.bytes.len(), sections.collect::<String>())
+    let fit = packed.fit.as_ref().map(|fit| format!("\n{fit}")).unwrap_or_default();
+    format!("{}: {} bytes\n{}{fit}", args.out.display(), packed.bytes.len(), sections.collect::<String>())
+}
+
+fn fit_json(fit: &Fit) -> serde_json::Value {
+    let choice = |choice: &Choice| {
+        let candidates = choice.candidates.iter();
+        let tried: Vec<_> =
+            candidates.map(|c| json!({ "width": c.width.to_string(), "bytes": c.bytes, "cost": c.cost })).collect();
+        json!({ "tensor": choice.name, "tried": tried, "taken": choice.chosen })
+    };
+    fit.choices.iter().map(choice).collect()
 }
 
 /// Refuses an output that is one of the checkpoint's own files.

@@ -178,6 +178,7 @@ impl Layout {
     }
 
     /// Every tensor.
+    #[cfg(test)]
     pub fn tensors(&self) -> Vec<Range<usize>> {
         let linear = |at: LinearAt| [at.weight.range(), at.bias()];
         let norm = |at: NormAt| [at.gamma(), at.beta()];

@@ -24,12 +24,12 @@ pub struct CalibrationSet {
 }
 
 impl CalibrationSet {
-    /// The pairs that are used, in an order that depends on the seed alone.
-    fn drawn(&self) -> Vec<&Phrase> {
+    /// The pairs that are used and `more`, in an order that depends on the seed alone.
+    fn drawn(&self, more: usize) -> Vec<&Phrase> {
         let mut phrases: Vec<&Phrase> = self.phrases.iter().collect();
         let mut random = SplitMix64::new(self.seed);
         // Fisher and Yates, as far as needed.
-        let count = self.limit.min(phrases.len());
+        let count = (self.limit + more).min(phrases.len());
         for i in 0..count {
             let other = i + random.below(phrases.len() - i);
             phrases.swap(i, other);
@@ -39,17 +39,27 @@ impl CalibrationSet {
     }
 }
 
-/// The quantizer for the options; smoothing changes the checkpoint's weights.
+impl CalibrationSet {
+    /// Pairs that nothing was learned from, at most `count`.
+    pub fn held_out(&self, count: usize) -> Vec<Phrase> {
+        self.drawn(count).into_iter().skip(self.limit).cloned().collect()
+    }
+}
+
+/// Pairs that the cost of single matrices is measured on.
+const MEASURED: usize = 64;
+
+/// The quantizer for the options, and sentences that it has not learned from; smoothing changes the checkpoint's weights.
 pub fn quantizer(
     dir: &CheckpointDir,
     checkpoint: &mut Checkpoint,
     vocabularies: &Vocabularies,
     options: &Options,
     watch: &(dyn Fn(Progress) + Sync),
-) -> Result<Quantizer> {
+) -> Result<(Quantizer, Vec<Sentence>)> {
     let settings = options.settings.clone();
-    if !settings.need_calibration() {
-        return Ok(Quantizer::new(settings, None));
+    if !settings.need_calibration() && options.fit_flash.is_none() {
+        return Ok((Quantizer::new(settings, None), Vec::new()));
     }
     let set =
         options.calibration.as_ref().context("this recipe needs phrase pairs to calibrate with: give --calibrate")?;
@@ -59,15 +69,20 @@ pub fn quantizer(
         ids.truncate(MOST_TOKENS);
         ids.into_iter().map(u32::from).collect()
     };
-    let sentences = set
-        .drawn()
+    let mut sentences = set
+        .drawn(MEASURED)
         .into_iter()
         .map(|phrase| {
             let (source, target) = (source.encode(&phrase.source)?, target.encode(&phrase.references[0])?);
             Ok(Sentence { source: cut(source), target: cut(target) })
         })
         .collect::<Result<Vec<_>>>()?;
+    // The last ones are held out; where there are few pairs, half of them.
+    let held_out = sentences.split_off(sentences.len() - MEASURED.min(sentences.len() / 2));
     ensure!(!sentences.is_empty(), "there are no pairs to calibrate with");
+    if !settings.need_calibration() {
+        return Ok((Quantizer::new(settings, None), held_out));
+    }
     let count = AtomicUsize::new(0);
     let mut calibration = Calibration::collect(checkpoint, &sentences, set.seed, || {
         watch(Progress { step: "calibrating", done: count.fetch_add(1, Relaxed) + 1, total: sentences.len() });
@@ -75,5 +90,5 @@ pub fn quantizer(
     if settings.smoothing {
         equalize(checkpoint, &mut calibration);
     }
-    Ok(Quantizer::new(settings, Some(calibration)))
+    Ok((Quantizer::new(settings, Some(calibration)), held_out))
 }

@@ -7,6 +7,7 @@
 mod bounds;
 mod calibrate;
 mod f16;
+mod fit;
 mod golden;
 mod int8;
 mod quantized;
@@ -26,6 +27,7 @@ use std::path::Path;
 
 pub use crate::quantize::{InputBits, Recipe, Settings, Width};
 pub use calibrate::CalibrationSet;
+pub use fit::{Candidate, Choice, Fit};
 
 /// Choices a user makes when packing.
 #[derive(Clone, Debug)]
@@ -38,6 +40,8 @@ pub struct Options {
     pub settings: Settings,
     /// What the quantizer learns from, where the settings ask for it (int8).
     pub calibration: Option<CalibrationSet>,
+    /// Bytes that the blob may take: widths of weights are chosen so that it does (int8).
+    pub fit_flash: Option<usize>,
     /// exp and inverse square root of the f16 engine from `micromath` instead of `libm`.
     pub micromath: bool,
     /// Metadata beyond what the checkpoint says: `licence`, `source`, ...
@@ -57,6 +61,7 @@ impl Options {
             recipe,
             settings,
             calibration: None,
+            fit_flash: None,
             micromath: false,
             meta: Vec::new(),
             target: None,
@@ -80,6 +85,7 @@ impl Options {
             (Width::Int4(group), true) => format!("4-bit weights in groups of {group}"),
             _ => "weights of 4 and 8 bits".to_owned(),
         };
+        let weights = if self.fit_flash.is_some() { "widths fitted to the flash".to_owned() } else { weights };
         format!("int8 {}, {weights}, activations of {} bits", self.recipe.name(), self.settings.bits)
     }
 }
@@ -89,6 +95,8 @@ impl Options {
 pub struct Packed {
     /// The blob.
     pub bytes: Vec<u8>,
+    /// What the widths were chosen from, where they were.
+    pub fit: Option<Fit>,
     /// Bytes of each section.
     pub sections: Vec<(SectionKind, usize)>,
 }
@@ -118,38 +126,59 @@ pub fn pack_watched(dir: &Path, options: &Options, watch: &(dyn Fn(Progress) + S
     let tokenizer = tokenizer(&dir, &checkpoint, &vocabularies, options.target.as_deref())?;
     let meta = meta(&dir, &vocabularies, options)?;
 
-    let quantized = match options.engine {
-        EngineKind::Int8 => {
-            let quantizer = calibrate::quantizer(&dir, &mut checkpoint, &vocabularies, options, watch)?;
-            Some(quantized::quantized(&checkpoint, &quantizer, watch)?)
-        }
-        EngineKind::F16 => None,
-    };
-    let tensors = topology::Tensors::of(quantized.as_ref().map_or(&checkpoint, |quantized| &quantized.checkpoint));
-    let mut weights = weights::Weights::default();
-    let entries: Vec<TensorEntry> = match &quantized {
-        Some(quantized) => int8::entries(quantized, &tensors, &options.settings, &mut weights)?,
-        None => f16::convert(&checkpoint, &tensors, &mut weights)?,
-    };
-    let spec = tensors.spec(&checkpoint, &tokenizer.ids, entries.len(), options.micromath)?;
+    let parts = BlobParts { tokenizer, meta, options };
+    if options.engine == EngineKind::F16 {
+        ensure!(options.fit_flash.is_none(), "--fit-flash chooses widths of the int8 engine's weights");
+        return parts.blob(&checkpoint, None);
+    }
+    let (quantizer, held_out) = calibrate::quantizer(&dir, &mut checkpoint, &vocabularies, options, watch)?;
+    let quantized = quantized::quantized(&checkpoint, &quantizer, watch)?;
+    let packed = parts.blob(&checkpoint, Some(&quantized))?;
+    let Some(wanted) = options.fit_flash.filter(|bytes| packed.bytes.len() > *bytes) else { return Ok(packed) };
+    let size = packed.bytes.len();
+    let (fit, quantized) = fit::fit(&checkpoint, &quantizer, &held_out, wanted, quantized, size, watch)?;
+    let packed = parts.blob(&checkpoint, Some(&quantized))?;
+    ensure!(packed.bytes.len() <= wanted, "--fit-flash {wanted}: the blob takes {} bytes", packed.bytes.len());
+    Ok(Packed { fit: Some(fit), ..packed })
+}
 
-    let mut sections = vec![
-        (SectionKind::Spec, emit_spec(&spec)?),
-        (SectionKind::Tensors, emit_entries(&entries)),
-        (SectionKind::Weights, weights.into_bytes()),
-        (SectionKind::Tokenizer, tokenizer.sections.tokenizer),
-        (SectionKind::SourceVocab, tokenizer.sections.source_vocab),
-    ];
-    sections.extend(tokenizer.sections.target_vocab.map(|bytes| (SectionKind::TargetVocab, bytes)));
-    sections.push((SectionKind::Meta, meta.into_bytes()));
+/// What a blob holds beside its model.
+struct BlobParts<'o> {
+    tokenizer: Tokenizer,
+    meta: String,
+    options: &'o Options,
+}
 
-    // The golden vectors are what the runtime itself computes from the blob without them.
-    let unsigned = emit_blob(options, &sections)?;
-    let golden = golden::vectors(&unsigned).context("the packed model does not run")?;
-    sections.push((SectionKind::SelfTest, golden));
-    let bytes = emit_blob(options, &sections)?;
-    golden::verify(&bytes).context("the packed model fails its own golden vectors")?;
-    Ok(Packed { bytes, sections: sections.iter().map(|(kind, bytes)| (*kind, bytes.len())).collect() })
+impl BlobParts<'_> {
+    /// The blob of a checkpoint as it is, or quantized.
+    fn blob(&self, checkpoint: &Checkpoint, quantized: Option<&quantized::Quantized>) -> Result<Packed> {
+        let (options, tokenizer) = (self.options, &self.tokenizer);
+        let tensors = topology::Tensors::of(quantized.map_or(checkpoint, |quantized| &quantized.checkpoint));
+        let mut weights = weights::Weights::default();
+        let entries: Vec<TensorEntry> = match quantized {
+            Some(quantized) => int8::entries(quantized, &tensors, &options.settings, &mut weights)?,
+            None => f16::convert(checkpoint, &tensors, &mut weights)?,
+        };
+        let spec = tensors.spec(checkpoint, &tokenizer.ids, entries.len(), options.micromath)?;
+        let mut sections = vec![
+            (SectionKind::Spec, emit_spec(&spec)?),
+            (SectionKind::Tensors, emit_entries(&entries)),
+            (SectionKind::Weights, weights.into_bytes()),
+            (SectionKind::Tokenizer, tokenizer.sections.tokenizer.clone()),
+            (SectionKind::SourceVocab, tokenizer.sections.source_vocab.clone()),
+        ];
+        sections.extend(tokenizer.sections.target_vocab.clone().map(|bytes| (SectionKind::TargetVocab, bytes)));
+        sections.push((SectionKind::Meta, self.meta.clone().into_bytes()));
+
+        // The golden vectors are what the runtime itself computes from the blob without them.
+        let unsigned = emit_blob(options, &sections)?;
+        let golden = golden::vectors(&unsigned).context("the packed model does not run")?;
+        sections.push((SectionKind::SelfTest, golden));
+        let bytes = emit_blob(options, &sections)?;
+        golden::verify(&bytes).context("the packed model fails its own golden vectors")?;
+        let sections = sections.iter().map(|(kind, bytes)| (*kind, bytes.len())).collect();
+        Ok(Packed { bytes, fit: None, sections })
+    }
 }
 
 struct Tokenizer {

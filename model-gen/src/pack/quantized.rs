@@ -9,6 +9,7 @@ use crate::quantize::{QuantizedMatrix, Quantizer};
 use crate::reference::Site;
 use anyhow::Result;
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// A quantized model.
 pub struct Quantized {
@@ -16,6 +17,29 @@ pub struct Quantized {
     pub matrices: BTreeMap<usize, QuantizedMatrix>,
     /// Weights as the runtime sees them, and the biases and norms that go with them.
     pub checkpoint: Checkpoint,
+}
+
+/// Where each matrix of the table, and the bias that goes with it, lies among the parameters.
+pub fn places(layout: &Layout, tensors: &Tensors) -> BTreeMap<usize, Vec<Range<usize>>> {
+    let sites = layout.linears();
+    let items = tensors.items.iter().enumerate();
+    let places = items.filter_map(|(index, item)| match item.source {
+        Source::Positions | Source::Norm(_) => None,
+        Source::Vocabulary(..) => {
+            let usage = tensors.usage(index);
+            let at = match usage {
+                _ if usage.output => layout.output.weight,
+                _ if usage.target => layout.target_embedding,
+                _ => layout.source_embedding,
+            };
+            Some((index, vec![at.range()]))
+        }
+        Source::Linear(_) => {
+            let at = sites[&Site::new(item.block, item.role)];
+            Some((index, vec![at.weight.range(), at.bias()]))
+        }
+    });
+    places.collect()
 }
 
 /// Quantizes every matrix.
@@ -26,7 +50,7 @@ pub fn quantized(
 ) -> Result<Quantized> {
     let tensors = Tensors::of(checkpoint);
     let (layout, mut values) = Layout::of(checkpoint);
-    let sites = layout.linears();
+    let places = places(&layout, &tensors);
     let mut matrices = BTreeMap::new();
     let total = tensors.items.len();
     for (index, item) in tensors.items.iter().enumerate() {
@@ -35,26 +59,20 @@ pub fn quantized(
             let (dtype, _) = dtype_of(settings.width(index));
             Ok(steps_of(provable_bits(settings.bits.of(item.role), dtype, cols as u32)?))
         };
-        let (at, matrix) = match item.source {
-            Source::Positions | Source::Norm(_) => continue,
+        let Some(ranges) = places.get(&index) else { continue };
+        let matrix = match item.source {
             Source::Vocabulary(matrix, _) => {
-                let usage = tensors.usage(index);
-                let at = match usage {
-                    _ if usage.output => layout.output.weight,
-                    _ if usage.target => layout.target_embedding,
-                    _ => layout.source_embedding,
-                };
-                (at, quantizer.vocabulary(index, usage, matrix, steps(matrix.cols)?)?)
+                quantizer.vocabulary(index, tensors.usage(index), matrix, steps(matrix.cols)?)?
             }
             Source::Linear(linear) => {
                 let site = Site::new(item.block, item.role);
                 let (matrix, bias) = quantizer.linear(index, site, linear, steps(linear.weight.cols)?)?;
-                let at = sites[&site];
-                values[at.bias()].copy_from_slice(&bias);
-                (at.weight, matrix)
+                values[ranges[1].clone()].copy_from_slice(&bias);
+                matrix
             }
+            Source::Positions | Source::Norm(_) => continue,
         };
-        values[at.range()].copy_from_slice(&matrix.weights.data);
+        values[ranges[0].clone()].copy_from_slice(&matrix.weights.data);
         matrices.insert(index, matrix);
         watch(Progress { step: "quantizing", done: index + 1, total });
     }

@@ -5,6 +5,7 @@ use super::round::{Grid, compensated, descend, nearest};
 use super::scales::RowScales;
 use crate::import::checkpoint::Matrix;
 use rayon::prelude::*;
+use std::fmt;
 
 /// How weights are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -64,6 +65,16 @@ impl QuantizedMatrix {
             Some(group) => self.group_scales[row * self.weights.cols.div_ceil(group) + col / group],
         };
         self.scales.unit(row) * f64::from(scale)
+    }
+}
+
+impl fmt::Display for Width {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Width::Int8 => f.write_str("int8"),
+            Width::Int8Groups(group) => write!(f, "int8 by {group}"),
+            Width::Int4(group) => write!(f, "int4 by {group}"),
+        }
     }
 }
 

@@ -64,6 +64,13 @@ impl Quantizer {
         Self { settings, calibration }
     }
 
+    /// With another width for all matrices.
+    pub fn with_width(mut self, width: Width) -> Self {
+        self.settings.width = width;
+        self.settings.widths.clear();
+        self
+    }
+
     /// The choices made.
     pub fn settings(&self) -> &Settings {
         &self.settings
