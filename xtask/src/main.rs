@@ -43,7 +43,7 @@ enum Command {
     Docs(docs::Args),
     /// Copy a checkpoint as the project ships it, with its weights in f16.
     ShipModel(ship::Args),
-    /// Measure the shipped model and write the figures into its card and docs/numerics.md.
+    /// Measure the shipped model and write the figures into its card, or its instructions into docs/numerics.md.
     Scores(scores::Args),
     /// Measure what each way of packing loses against the float model, and write docs/accuracy.md.
     Accuracy(accuracy::Args),

@@ -15,7 +15,7 @@ use anyhow::{Context, Result};
 
 use crate::{paths, shell};
 use lab::Lab;
-use page::{Section, Set};
+use plan::Group;
 
 /// Arguments of `accuracy`.
 #[derive(Debug, clap::Args)]
@@ -29,6 +29,9 @@ pub struct Args {
     /// Phrases of dev and test at most; the figures are printed and not written.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     limit: Option<u32>,
+    /// Measure these alone; the other parts of the page stay as they are.
+    #[arg(long, value_enum, value_name = "GROUP", value_delimiter = ',')]
+    group: Vec<Group>,
     /// Compare with CTranslate2 instead, run by this Python, which has the package `ctranslate2`.
     #[arg(long, value_name = "PYTHON")]
     peer: Option<PathBuf>,
@@ -57,8 +60,9 @@ pub fn run(args: &Args) -> Result<()> {
     let limit = args.limit.map(usize::try_from).transpose()?;
     let mut lab = Lab::open(&checkpoint, &data, limit)?;
     let parts = match &args.peer {
-        Some(python) => vec![("peer", peer::compare(&lab, python)?)],
-        None => quality(&mut lab)?,
+        Some(python) => vec![("peer".to_owned(), peer::compare(&lab, python)?)],
+        None if args.group.is_empty() => measure(&mut lab, &Group::ALL)?,
+        None => measure(&mut lab, &args.group)?,
     };
     for (part, text) in &parts {
         println!("\n{part}:\n\n{text}");
@@ -77,28 +81,22 @@ fn optimized() -> Result<()> {
     shell::run(cargo.args(env::args_os().skip(1)))
 }
 
-fn quality(lab: &mut Lab) -> Result<Vec<(&'static str, String)>> {
-    let groups = plan::groups();
-    let count: usize = groups.iter().map(|group| group.entries.len()).sum();
-    let (mut sections, mut number) = (Vec::new(), 0);
+/// Parts of the page, and what goes into them.
+fn measure(lab: &mut Lab, groups: &[Group]) -> Result<Vec<(String, String)>> {
+    let threads = available_parallelism()?.get();
+    let base_bytes = lab.pack(&plan::base())?.context("the base needs no calibration")?.bytes.len();
+    let mut parts = Vec::new();
     for group in groups {
-        let mut rows = Vec::new();
-        for entry in group.entries {
-            number += 1;
-            println!("{number} of {count}: {}", entry.name);
+        let (entries, mut rows) = (group.entries(), Vec::new());
+        for (index, entry) in entries.iter().enumerate() {
+            println!("{}, {} of {}: {}", group.name(), index + 1, entries.len(), entry.name);
             match lab.measure(&entry.options)? {
-                Some(measured) => rows.push((entry.name, measured)),
+                Some(measured) => rows.push((entry.name.clone(), measured)),
                 None => println!("  skipped: it is calibrated, and there is no train.tsv beside the phrases"),
             }
         }
-        sections.push(Section { title: group.title, rows });
+        parts.push((group.name().to_owned(), page::quality(&rows, base_bytes)));
+        parts.push((format!("{} speed", group.name()), page::speed(&rows, threads)));
     }
-    let rows = || sections.iter().flat_map(|section| &section.rows);
-    let base = rows().find(|(name, _)| name == plan::BASE.name()).context("the base is not among the recipes")?;
-    let bytes = base.1.test.blob_bytes;
-    Ok(vec![
-        ("dev", page::quality(&sections, Set::Dev, bytes)),
-        ("test", page::quality(&sections, Set::Test, bytes)),
-        ("speed", page::speed(&sections, available_parallelism()?.get())),
-    ])
+    Ok(parts)
 }

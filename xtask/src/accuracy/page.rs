@@ -12,17 +12,12 @@ use crate::paths;
 /// The page.
 pub const PAGE: &str = "docs/accuracy.md";
 
-/// Measured entries of a group, by name.
-pub struct Section {
-    /// Heading.
-    pub title: &'static str,
-    /// Rows.
-    pub rows: Vec<(String, Measured)>,
-}
+/// Measured entries by name.
+pub type Rows = [(String, Measured)];
 
 /// Which of the two sets.
 #[derive(Clone, Copy, Debug)]
-pub enum Set {
+enum Set {
     /// To choose by.
     Dev,
     /// To report.
@@ -38,34 +33,37 @@ impl Measured {
     }
 }
 
-/// The quality of all sections on a set; sizes in ratio to `base_bytes`.
-pub fn quality(sections: &[Section], set: Set, base_bytes: usize) -> String {
-    let head = [
-        "weights",
-        "bytes",
-        "of int8",
-        "BLEU",
-        "chrF",
-        "BLEU drop",
-        "chrF drop",
-        "identical",
-        "cross-entropy",
-        "KL",
-        "worst stage",
-    ];
-    let Some((_, any)) = sections.iter().flat_map(|section| &section.rows).next() else { return String::new() };
-    let Evaluation { phrases, forced_tokens, float, .. } = any.on(set);
-    let mut text = format!(
-        "{phrases} phrases, {forced_tokens} teacher-forced tokens. Float: BLEU {:.2}, chrF {:.2}, cross-entropy \
-         {:.4} nats a token.\n",
-        float.bleu, float.chrf, float.cross_entropy
-    );
-    for section in sections {
-        let rows = section.rows.iter().map(|(name, measured)| row(name, measured.on(set), base_bytes));
-        text.push_str(&format!("\n{}:\n\n{}", section.title, table(&head, rows)));
-    }
-    text
+/// Quality on both sets; sizes in ratio to `base_bytes`.
+pub fn quality(rows: &Rows, base_bytes: usize) -> String {
+    let part = |set, title| {
+        let Some((_, any)) = rows.first() else { return String::new() };
+        let Evaluation { phrases, forced_tokens, float, .. } = any.on(set);
+        let cells = rows.iter().map(|(name, measured)| row(name, measured.on(set), base_bytes));
+        format!(
+            "{title}: {phrases} phrases, {forced_tokens} teacher-forced tokens; float has BLEU {:.2}, chrF {:.2}, \
+             cross-entropy {:.4} nats a token.\n\n{}",
+            float.bleu,
+            float.chrf,
+            float.cross_entropy,
+            table(&HEAD, cells)
+        )
+    };
+    format!("{}\n{}", part(Set::Dev, "Dev, to choose by"), part(Set::Test, "Test, to report"))
 }
+
+const HEAD: [&str; 11] = [
+    "weights",
+    "bytes",
+    "of int8",
+    "BLEU",
+    "chrF",
+    "BLEU drop",
+    "chrF drop",
+    "identical",
+    "cross-entropy",
+    "KL",
+    "worst stage",
+];
 
 fn row(name: &str, e: &Evaluation, base_bytes: usize) -> [String; 11] {
     let worst = e.stages.first().map_or(String::new(), |noise| format!("{:.1} dB, {}", noise.sqnr_db, noise.stage));
@@ -85,8 +83,8 @@ fn row(name: &str, e: &Evaluation, base_bytes: usize) -> [String; 11] {
 }
 
 /// What depends on the machine, as ratios within one run.
-pub fn speed(sections: &[Section], threads: usize) -> String {
-    let rows = sections.iter().flat_map(|section| &section.rows).map(|(name, measured)| {
+pub fn speed(rows: &Rows, threads: usize) -> String {
+    let cells = rows.iter().map(|(name, measured)| {
         let e = &measured.test;
         [
             name.clone(),
@@ -96,11 +94,11 @@ pub fn speed(sections: &[Section], threads: usize) -> String {
         ]
     });
     let head = ["weights", "tokens a core second, float = 1", "eval on test", "core seconds, float's greedy = 1"];
-    format!("Release build, {threads} threads, nothing known of what else the machine did.\n\n{}", table(&head, rows))
+    format!("Release build, {threads} threads, nothing known of what else the machine did.\n\n{}", table(&head, cells))
 }
 
 /// Writes parts of the page, all or none: an interrupted run leaves it as it was.
-pub fn write(parts: &[(&str, String)]) -> Result<()> {
+pub fn write(parts: &[(String, String)]) -> Result<()> {
     let path = paths::root().join(PAGE);
     let mut text = fs::read_to_string(&path).with_context(|| format!("cannot read `{PAGE}`"))?;
     for (part, new) in parts {

@@ -13,24 +13,42 @@ pub struct Entry {
 }
 
 /// Entries that are compared with one another.
-#[derive(Clone, Debug)]
-pub struct Group {
-    /// Heading of its tables.
-    pub title: &'static str,
-    /// Rows, in order.
-    pub entries: Vec<Entry>,
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Group {
+    /// The recipes of both engines.
+    Recipes,
+    /// 8-bit weights and several widths of activations.
+    Activations,
+    /// 4-bit weights in groups.
+    Int4,
 }
 
-/// Whose size the others' are given in ratio to.
-pub const BASE: Recipe = Recipe::Fast;
+impl Group {
+    /// All of them.
+    pub const ALL: [Group; 3] = [Group::Recipes, Group::Activations, Group::Int4];
 
-/// All of it.
-pub fn groups() -> Vec<Group> {
-    vec![
-        Group { title: "Recipes", entries: recipes() },
-        Group { title: "Widths of activations", entries: activations() },
-        Group { title: "4-bit weights", entries: int4() },
-    ]
+    /// As the page's parts and the command line name it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Group::Recipes => "recipes",
+            Group::Activations => "activations",
+            Group::Int4 => "int4",
+        }
+    }
+
+    /// Rows of its tables, in order.
+    pub fn entries(self) -> Vec<Entry> {
+        match self {
+            Group::Recipes => recipes(),
+            Group::Activations => activations(),
+            Group::Int4 => int4(),
+        }
+    }
+}
+
+/// What the sizes of all are given in ratio to.
+pub fn base() -> Options {
+    int8(Recipe::Fast)
 }
 
 fn recipes() -> Vec<Entry> {
@@ -39,7 +57,7 @@ fn recipes() -> Vec<Entry> {
         options: Options { micromath, ..Options::new(EngineKind::F16) },
     };
     let int8 = |recipe: Recipe| Entry { name: recipe.name().to_owned(), options: int8(recipe) };
-    vec![f16("f16, `libm`", false), f16("f16, `micromath`", true), int8(BASE), int8(Recipe::Best)]
+    vec![f16("f16, `libm`", false), f16("f16, `micromath`", true), int8(Recipe::Fast), int8(Recipe::Best)]
 }
 
 /// Either recipe with one width for the inputs of all linears.
@@ -49,21 +67,27 @@ fn activations() -> Vec<Entry> {
         options.settings.bits = InputBits::all(bits);
         Entry { name: format!("{}, {bits} bits", recipe.name()), options }
     };
-    [Recipe::Fast, Recipe::Best]
-        .into_iter()
-        .flat_map(|recipe| [8, 10, 12, 16].map(|bits| entry(recipe, bits)))
-        .collect()
+    let of = |recipe: Recipe, widths: &[u8]| widths.iter().map(|&bits| entry(recipe, bits)).collect::<Vec<_>>();
+    [of(Recipe::Fast, &[8, 10, 12, 14, 16]), of(Recipe::Best, &[8, 12, 16])].concat()
 }
 
-/// All matrices in 4 bits: larger groups share a scale, so that each step down is smaller and coarser.
+/// All matrices in 4 bits: larger groups share a scale, so that each step down is smaller and coarser. Tuning, which
+/// takes minutes, is tried on one of them.
 fn int4() -> Vec<Entry> {
     let entry = |recipe: Recipe, how: &str, group: u8| {
         let mut options = int8(recipe);
         options.settings = Settings { width: Width::Int4(group), ..options.settings };
         Entry { name: format!("groups of {group}, {how}"), options }
     };
-    let of = |group| [entry(Recipe::Fast, "to nearest", group), entry(Recipe::Best, "calibrated", group)];
-    [16, 32, 64].into_iter().flat_map(of).collect()
+    let calibrated = |group| {
+        let mut entry = entry(Recipe::Best, "calibrated", group);
+        entry.options.settings.tuning = None;
+        entry
+    };
+    let of = |group| [entry(Recipe::Fast, "to nearest", group), calibrated(group)];
+    let mut entries: Vec<Entry> = [16, 32, 64].into_iter().flat_map(of).collect();
+    entries.push(entry(Recipe::Best, "calibrated and tuned", 32));
+    entries
 }
 
 fn int8(recipe: Recipe) -> Options {
@@ -76,10 +100,9 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn names_are_unique_and_the_base_is_among_them() {
-        let groups = groups();
-        let names: Vec<&str> = groups.iter().flat_map(|group| &group.entries).map(|entry| &*entry.name).collect();
-        assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len(), "{names:?}");
-        assert!(names.contains(&BASE.name()), "{names:?}");
+    fn names_are_unique() {
+        let entries: Vec<Entry> = Group::ALL.into_iter().flat_map(Group::entries).collect();
+        let names: BTreeSet<&str> = entries.iter().map(|entry| &*entry.name).collect();
+        assert_eq!(names.len(), entries.len(), "{names:?}");
     }
 }
