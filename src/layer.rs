@@ -1,5 +1,5 @@
 //! Sublayers that encoder and decoder blocks share: project keys and values, attend, feed forward. Each takes a block
-//! of tokens; the decoder's block is one token.
+//! of tokens; the decoder's block is one token. They are not inlined, or each observer would have a copy.
 
 use crate::arena::{Kv, Work};
 use crate::blob::Tensor;
@@ -66,6 +66,7 @@ fn set<T>(slots: &mut [T], i: usize, value: T) {
 }
 
 /// Projects the tokens' keys and values and stores them from `position` on.
+#[inline(never)]
 pub(crate) fn store_kv<E: Engine>(
     engine: E,
     [key, value]: [&Tensor; 2],
@@ -97,6 +98,7 @@ fn range<T>(rows: &mut [T], i: usize, len: usize) -> &mut [T] {
 }
 
 /// Attention of each token over the first `visible` positions, output projection, residual and norm.
+#[inline(never)]
 pub(crate) fn attend<E: Engine>(
     engine: E,
     attention: &Attention,
@@ -128,6 +130,7 @@ pub(crate) fn attend<E: Engine>(
 }
 
 /// Feed-forward layers, residual and norm.
+#[inline(never)]
 pub(crate) fn feed_forward<E: Engine>(
     engine: E,
     layers: &FeedForward,

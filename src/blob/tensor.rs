@@ -20,11 +20,11 @@ pub mod dtype {
     pub const I4: u8 = 4;
 }
 
-/// The weights of a quantized matrix, four rows at a time.
+/// The weights of a quantized matrix in row blocks.
 pub(crate) enum RowBlocks<'a> {
     /// A group a column.
-    Int8(ChunksExact<'a, [i8; ROWS]>),
-    /// Bytes, and the columns of a group.
+    Int8(&'a [[i8; ROWS]]),
+    /// Blocks of bytes, and the columns of a group.
     Int4(ChunksExact<'a, u8>, usize),
 }
 
@@ -81,7 +81,7 @@ impl<'a> Tensor<'a> {
         let (cols, group) = (self.cols().max(1), self.group());
         match (self.entry.dtype, block_bytes(cols, group)) {
             (dtype::I4, Some(bytes)) => RowBlocks::Int4(self.grouped().chunks_exact(bytes), group),
-            _ => RowBlocks::Int8(self.blocks::<i8>().chunks_exact(cols)),
+            _ => RowBlocks::Int8(self.blocks::<i8>()),
         }
     }
 
@@ -101,9 +101,10 @@ impl<'a> Tensor<'a> {
 
     /// A quantized weight in units of its row's scale; zero where the indices are outside the matrix.
     #[cfg(feature = "int8")]
+    #[inline(never)]
     pub fn weight(&self, row: usize, col: usize) -> i32 {
         match self.row_blocks() {
-            RowBlocks::Int8(_) => self.at(self.blocks::<i8>(), row, col) as i32,
+            RowBlocks::Int8(blocks) => self.at(blocks, row, col) as i32,
             RowBlocks::Int4(mut blocks, group) => {
                 let mut weight = || {
                     let block = blocks.nth(row / ROWS)?;
@@ -114,6 +115,25 @@ impl<'a> Tensor<'a> {
                     Some(weight * *scales.get(row % ROWS)? as i32)
                 };
                 if col < self.cols() { weight().unwrap_or(0) } else { 0 }
+            }
+        }
+    }
+
+    /// A row of quantized weights in units of its scale, which 16 bits hold; zeros where the index is outside the matrix.
+    #[cfg(feature = "int8")]
+    pub(crate) fn row(&self, row: usize, out: &mut [i16]) {
+        out.fill(0);
+        match self.row_blocks() {
+            RowBlocks::Int8(blocks) => {
+                let block = blocks.get(row / ROWS * self.cols()..).unwrap_or_default();
+                for (out, w) in out.iter_mut().zip(block) {
+                    *out = w.get(row % ROWS).copied().unwrap_or(0) as i16;
+                }
+            }
+            RowBlocks::Int4(..) => {
+                for (col, out) in out.iter_mut().enumerate() {
+                    *out = self.weight(row, col) as i16;
+                }
             }
         }
     }

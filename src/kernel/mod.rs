@@ -32,11 +32,11 @@ pub mod portable;
 pub mod x86;
 
 #[cfg(not(all(feature = "std", target_arch = "x86_64")))]
-pub use portable::{TOKENS, dot_i4, dot_i8};
+pub use portable::{TOKENS, dot_i4, multiply_i8, specialized};
 #[cfg(feature = "f16")]
 pub use portable::{dot4_f16, dot4x2_f16};
 #[cfg(all(feature = "std", target_arch = "x86_64"))]
-pub use x86::{TOKENS, dot_i4, dot_i8};
+pub use x86::{TOKENS, dot_i4, multiply_i8, specialized};
 
 /// Rows in a block.
 pub const ROWS: usize = 4;

@@ -7,21 +7,78 @@ use crate::num::half_float::widen;
 #[cfg(feature = "f16")]
 use half::f16;
 
-/// Vectors that [`dot_i8`] and [`dot_i4`] are called with while there are as many: each weight is read and widened once
-/// for all of them.
+/// Vectors that [`dot_i4`] is called with while there are as many: each weight is read and widened once for all of them.
 pub const TOKENS: usize = 2;
 
-/// Dot products of the four rows of a block with one vector or two: i8 weights, i16 activations, exact i32 sums.
+/// Vectors that share a pass over a block of 8-bit weights. Arm's thirteen registers hold the sums of one; two passes
+/// over a block that the first has brought near cost less than sums in memory.
+const TOGETHER: usize = if cfg!(target_arch = "arm") { 1 } else { 2 };
+
+/// Runs `f`, compiled for what the processor at hand has beyond the target's baseline: here nothing.
 #[inline(always)]
-pub fn dot_i8<const N: usize>(block: &[[i8; ROWS]], x: [&[i16]; N]) -> [[i32; ROWS]; N] {
-    let mut acc = [[0; ROWS]; N];
-    columns(x, block.iter(), |&w, x| add_products(&mut acc, w.map(i32::from), x));
+pub fn specialized<R>(f: impl FnOnce() -> R) -> R {
+    f()
+}
+
+/// A matrix of i8 weights in row blocks of `cols` columns times each vector of `x`: exact i32 sums, `rows` a vector.
+pub fn multiply_i8(weights: &[[i8; ROWS]], cols: usize, x: &[i16], rows: usize, out: &mut [i32]) {
+    let (cols, rows) = (cols.max(1), rows.max(1));
+    // Blocks outside, vectors inside, so that each block is read from flash once.
+    for (b, block) in weights.chunks_exact(cols).enumerate() {
+        let mut vectors = x.chunks_exact(cols).zip(out.chunks_exact_mut(rows));
+        while let Some((x0, out0)) = vectors.next() {
+            let second = if TOGETHER == 2 { vectors.next() } else { None };
+            match second {
+                Some((x1, out1)) => {
+                    let [acc0, acc1] = two_i8(block, x0, x1);
+                    put(b, acc0, out0);
+                    put(b, acc1, out1);
+                }
+                None => put(b, one_i8(block, x0), out0),
+            }
+        }
+    }
+}
+
+/// Writes what of a block's rows an output vector has.
+#[inline(always)]
+pub(crate) fn put(block: usize, acc: [i32; ROWS], out: &mut [i32]) {
+    let out = out.get_mut(block * ROWS..).unwrap_or_default();
+    match out.first_chunk_mut() {
+        Some(out) => *out = acc,
+        None => out.iter_mut().zip(acc).for_each(|(out, acc)| *out = acc),
+    }
+}
+
+// Neither is inlined: a block is work enough for the call, and the loop has the registers for itself.
+#[inline(never)]
+fn one_i8(block: &[[i8; ROWS]], x: &[i16]) -> [i32; ROWS] {
+    let mut acc = [0i32; ROWS];
+    for (w, &x) in block.iter().zip(x) {
+        for (acc, &w) in acc.iter_mut().zip(w) {
+            *acc = acc.wrapping_add((x as i32).wrapping_mul(w as i32));
+        }
+    }
     acc
 }
 
-/// [`dot_i8`] with 4-bit weights in groups of `group` columns: a group is four scales (u8), one a row, then two bytes a
+#[inline(never)]
+fn two_i8(block: &[[i8; ROWS]], x0: &[i16], x1: &[i16]) -> [[i32; ROWS]; 2] {
+    let mut acc = [[0i32; ROWS]; 2];
+    for (w, (&x0, &x1)) in block.iter().zip(x0.iter().zip(x1)) {
+        for (row, &w) in w.iter().enumerate() {
+            acc[0][row] = acc[0][row].wrapping_add((x0 as i32).wrapping_mul(w as i32));
+            acc[1][row] = acc[1][row].wrapping_add((x1 as i32).wrapping_mul(w as i32));
+        }
+    }
+    acc
+}
+
+/// Dot products of the four rows of a block of 4-bit weights, in groups of `group` columns, with each vector: a group is four scales (u8), one a row, then two bytes a
 /// column, the first row in the low bits. A sum is that of the groups' sums, each times its scale.
-#[inline(always)]
+///
+/// Never inlined: a block is work enough for the call, and models without such weights should not pay for it in code.
+#[inline(never)]
 pub fn dot_i4<const N: usize>(block: &[u8], group: usize, x: [&[i16]; N]) -> [[i32; ROWS]; N] {
     let mut acc = [[0i32; ROWS]; N];
     let mut rest = x;
@@ -116,16 +173,17 @@ mod tests {
 
     proptest! {
         #[test]
-        fn sums_are_exact(block in proptest::collection::vec(any::<[i8; 4]>(), 0..70), seeds: [u64; 3]) {
-            let x = seeds.map(|seed| activations(block.len(), seed));
-            let naive = |x: &[i16], row: usize| -> i64 {
-                block.iter().zip(x).map(|(w, &x)| w[row] as i64 * x as i64).sum()
-            };
-            let want = x.each_ref().map(|x| [0, 1, 2, 3].map(|row| naive(x, row)));
-            let [x0, x1, x2] = x.each_ref().map(Vec::as_slice);
-            prop_assert_eq!(dot_i8(&block, [x0]).map(|acc| acc.map(i64::from)), [want[0]]);
-            prop_assert_eq!(dot_i8(&block, [x0, x1]).map(|acc| acc.map(i64::from)), [want[0], want[1]]);
-            prop_assert_eq!(dot_i8(&block, [x0, x1, x2]).map(|acc| acc.map(i64::from)), want);
+        fn sums_are_exact(rows in 1usize..10, cols in 1usize..40, count in 0usize..6, seed: u64) {
+            let x = activations(cols * count, seed);
+            let weights: Vec<[i8; ROWS]> =
+                activations(rows.div_ceil(ROWS) * cols * ROWS, !seed).as_chunks().0.iter().map(|w| w.map(|w| w as i8)).collect();
+            let mut out = std::vec![7; rows * count];
+            multiply_i8(&weights, cols, &x, rows, &mut out);
+            for (i, &found) in out.iter().enumerate() {
+                let (x, row) = (&x[i / rows * cols..], i % rows);
+                let products = (0..cols).map(|col| weights[row / ROWS * cols + col][row % ROWS] as i64 * x[col] as i64);
+                prop_assert_eq!(found as i64, products.sum::<i64>());
+            }
         }
 
         #[test]

@@ -72,7 +72,29 @@ pub const fn saturate_i16(x: i64) -> i16 {
 /// `acc` is an i32 accumulator, `mantissa` is below 2^31: the product stays inside i64.
 #[inline(always)]
 pub const fn requantize(acc: i32, mantissa: u32, shift: i32) -> i32 {
-    saturate_i32(round_shift(acc as i64 * (mantissa & 0x7fff_ffff) as i64, shift))
+    let product = acc as i64 * (mantissa & 0x7fff_ffff) as i64;
+    match shift {
+        // The product is below 2^62, so that half can be added before the shift.
+        1..=62 => saturate_i32((product + (1 << (shift - 1))) >> shift),
+        _ => saturate_i32(round_shift(product, shift)),
+    }
+}
+
+/// [`requantize`] with one shift, in place: each accumulator, times its mantissa.
+#[inline(always)]
+pub fn requantize_each<'o>(shift: i32, each: impl Iterator<Item = (&'o mut i32, u32)>) {
+    if let 32..=62 = shift {
+        // The usual case, without a look at the shift for each.
+        let half = 1i64 << (shift - 1);
+        for (acc, mantissa) in each {
+            let product = *acc as i64 * (mantissa & 0x7fff_ffff) as i64;
+            *acc = ((product + half) >> 32) as i32 >> (shift - 32);
+        }
+    } else {
+        for (acc, mantissa) in each {
+            *acc = requantize(*acc, mantissa, shift);
+        }
+    }
 }
 
 #[cfg(test)]
@@ -112,6 +134,15 @@ mod tests {
         #[test]
         fn requantize_is_total(acc in any::<i32>(), mantissa in any::<u32>(), shift in any::<i32>()) {
             requantize(acc, mantissa, shift.clamp(-300, 300));
+        }
+
+        #[test]
+        fn requantize_equals_the_rounding_rule(acc in any::<i32>(), mantissa in 0u32..1 << 31, shift in -3i32..70) {
+            let want = saturate_i32(round_shift(acc as i64 * mantissa as i64, shift));
+            prop_assert_eq!(requantize(acc, mantissa, shift), want);
+            let mut each = acc;
+            requantize_each(shift, core::iter::once((&mut each, mantissa)));
+            prop_assert_eq!(each, want);
         }
     }
 }

@@ -29,6 +29,11 @@ impl Best {
     pub fn offer(&mut self, first: usize, logits: Logits<'_>) {
         match logits {
             Logits::Fixed { values, .. } => {
+                // Most strips hold nothing higher: one comparison passes over them.
+                let highest = values.iter().fold(i32::MIN, |highest, &value| highest.max(value));
+                if highest <= self.fixed && self.id.is_some() {
+                    return;
+                }
                 for (id, &value) in (first..).zip(values) {
                     if id != self.pad && (value > self.fixed || self.id.is_none()) {
                         (self.id, self.fixed) = (Some(id), value);

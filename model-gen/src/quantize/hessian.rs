@@ -6,7 +6,7 @@ use nalgebra::{Cholesky, DMatrix};
 
 /// Share of the mean diagonal added to the diagonal, so that directions the calibration set does not show cost something
 /// too.
-const DAMPING: f64 = 0.003;
+const DAMPING: f64 = 0.01;
 
 /// `e^T H e` is the mean square of what a row's error `e` adds to the output.
 #[derive(Clone, Debug)]

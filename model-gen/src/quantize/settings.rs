@@ -77,18 +77,14 @@ impl Recipe {
             Recipe::Fast => Settings::default(),
             Recipe::Best => Settings {
                 bits: InputBits::all(12),
-                smoothing: true,
+                smoothing: false,
                 rounding: Rounding::Calibrated,
                 bias_correction: true,
-                tuning: Some(TUNING),
                 ..Settings::default()
             },
         }
     }
 }
-
-/// Tuning of the best recipe.
-const TUNING: Schedule = Schedule { steps: 300, batch: 64, rate: 0.03, free_rate: 1e-4 };
 
 /// The choices.
 #[derive(Clone, Debug)]

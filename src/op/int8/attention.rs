@@ -15,6 +15,7 @@ const SCORE_SCALE: u64 = 1_561_309_843;
 const VALUE_SCALE: u32 = 16_513;
 
 /// `query` becomes the context, in `value_frac` fraction bits.
+#[inline(always)]
 pub(super) fn attend(
     query: &mut [i32],
     frac: i8,
@@ -72,6 +73,7 @@ impl Head {
 }
 
 /// Scores in base 2, Q16; returns the largest.
+#[inline(always)]
 fn scores(head: Head, q: &[i16], multiplier: Multiplier, keys: Cached<Int8>, out: &mut [i32]) -> i32 {
     let mut largest = i32::MIN;
     for ((key, scale), out) in head.rows(keys.rows).zip(head.scales(keys.scales)).zip(out) {
@@ -87,6 +89,7 @@ fn scores(head: Head, q: &[i16], multiplier: Multiplier, keys: Cached<Int8>, out
 /// in units of `2^exponent`, chosen so that the largest product, not the largest scale, fills them: a position that is
 /// not attended to takes no precision from those that are. Returns the sum of the numerators, by which the context is
 /// still to be divided, and the exponent. `scores` is overwritten with the numerators.
+#[inline(always)]
 fn softmax(head: Head, largest: i32, scales: &[Scale], scores: &mut [i32], weights: &mut [i16]) -> (u32, i32) {
     let count = scales.len() / head.heads.max(1);
     let (mut sum, mut top) = (0u32, i32::MIN);
@@ -108,6 +111,7 @@ fn softmax(head: Head, largest: i32, scales: &[Scale], scores: &mut [i32], weigh
 }
 
 /// Sum of weighted values, exact in i32.
+#[inline(always)]
 fn context(head: Head, weights: &[i16], values: &[i8], out: &mut [i32]) {
     out.fill(0);
     for (value, &weight) in head.rows(values).zip(weights) {

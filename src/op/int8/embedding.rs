@@ -16,13 +16,14 @@ pub(super) fn embed(table: &Tensor, steps: &Tensor, id: u16, position: u16, out:
     let multiplier = round_shift(row_scale * (e.embed_scale & 0x7fff_ffff) as i64, 16);
     let shift = e.embed_shift as i32 - 16 - SUM_FRAC;
     let steps = steps.vector::<u32>();
+    table.row(row, out);
     for (col, out) in out.iter_mut().enumerate() {
         let (step, offset) = match steps.get(col) {
             Some(&step) => (step, 0),
             None => (steps.get(col - steps.len()).copied().unwrap_or(0), quarter_turn()),
         };
         let phase = step.wrapping_mul(position as u32).wrapping_add(offset);
-        let weight = table.weight(row, col) as i64;
+        let weight = *out as i64;
         let sum = round_shift(weight * multiplier, shift).saturating_add(sine(phase) as i64 >> (30 - SUM_FRAC));
         *out = saturate_i16(round_shift(sum, SUM_FRAC - e.embed_frac as i32));
     }

@@ -14,6 +14,7 @@ const CENTRED_BITS: i32 = 24;
 ///
 /// `r` is taken in the format of `wide` (`wide_frac`), gamma is i16 with `scale_shift` fraction bits, beta i32 in
 /// Q16, epsilon Q32; the result has `out_frac` fraction bits.
+#[inline(always)]
 pub(super) fn add_norm(norm: &Tensor, eps_q32: u32, hidden: &mut [i16], frac: i8, wide: &mut [i32], wide_frac: i8) {
     let align = frac as i32 - wide_frac as i32;
     let mut sum = 0i64;

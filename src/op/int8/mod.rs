@@ -20,6 +20,7 @@ use crate::arena::Sizes;
 use crate::blob::Tensor;
 use crate::blob::layout::{Block, SpecHeader};
 use crate::engine::{AttendScratch, Cached, Engine, EngineKind};
+use crate::kernel::specialized;
 use crate::num::Scale;
 use crate::observe::{Logits, Row};
 
@@ -42,11 +43,17 @@ impl Engine for Int8 {
     }
 
     fn input_of_hidden(self, linear: &Tensor, hidden: &[i16], frac: i8, out: &mut [i16]) -> Scale {
-        quantize::hidden(hidden, frac, linear.entry.in_bits, out)
+        specialized(
+            #[inline(always)]
+            || quantize::hidden(hidden, frac, linear.entry.in_bits, out),
+        )
     }
 
     fn input_of_wide(self, linear: &Tensor, wide: &[i32], frac: i8, out: &mut [i16]) -> Scale {
-        quantize::dynamic(wide.iter().copied(), frac, linear.entry.in_bits, out)
+        specialized(
+            #[inline(always)]
+            || quantize::dynamic(wide.iter().copied(), frac, linear.entry.in_bits, out),
+        )
     }
 
     fn linear(self, linear: &Tensor, x: &[i16], scales: &[Scale], out: &mut [i32]) {
@@ -54,7 +61,10 @@ impl Engine for Int8 {
     }
 
     fn store(self, wide: &[i32], frac: i8, heads: usize, rows: &mut [i8], scales: &mut [Scale]) {
-        quantize::store(wide, frac, heads, rows, scales);
+        specialized(
+            #[inline(always)]
+            || quantize::store(wide, frac, heads, rows, scales),
+        );
     }
 
     fn attend(
@@ -67,7 +77,10 @@ impl Engine for Int8 {
         heads: usize,
         scratch: &mut AttendScratch<Self>,
     ) {
-        attention::attend(query, frac, keys, values, value_frac, heads, scratch);
+        specialized(
+            #[inline(always)]
+            || attention::attend(query, frac, keys, values, value_frac, heads, scratch),
+        );
     }
 
     fn activate(self, wide: &mut [i32], frac: i8, block: &Block) {
@@ -75,7 +88,10 @@ impl Engine for Int8 {
     }
 
     fn add_norm(self, norm: &Tensor, spec: &SpecHeader, hidden: &mut [i16], frac: i8, wide: &mut [i32], wide_frac: i8) {
-        layer_norm::add_norm(norm, spec.norm_eps_q32, hidden, frac, wide, wide_frac);
+        specialized(
+            #[inline(always)]
+            || layer_norm::add_norm(norm, spec.norm_eps_q32, hidden, frac, wide, wide_frac),
+        );
     }
 
     fn logits(self, output: &Tensor, x: &[i16], scale: Scale, sink: impl FnMut(usize, Logits<'_>)) {

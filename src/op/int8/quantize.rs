@@ -4,11 +4,13 @@ use crate::num::{Scale, round_shift};
 
 /// Quantizes `x` (`frac` fraction bits) to `bits` bits, symmetric: element `i` of `out` times the scale, over
 /// `2^(bits-1) - 1`, is `x[i]` within half a step.
+#[inline(always)]
 pub(super) fn dynamic(x: impl Iterator<Item = i32> + Clone, frac: i8, bits: u8, out: &mut [i16]) -> Scale {
     quantize(x, frac, bits, out.iter_mut(), |q| q as i16)
 }
 
 /// A hidden state as the input of a linear. At 16 bits it already is one.
+#[inline(always)]
 pub(super) fn hidden(x: &[i16], frac: i8, bits: u8, out: &mut [i16]) -> Scale {
     if bits == 16 {
         out.iter_mut().zip(x).for_each(|(out, &x)| *out = x);
@@ -18,6 +20,7 @@ pub(super) fn hidden(x: &[i16], frac: i8, bits: u8, out: &mut [i16]) -> Scale {
 }
 
 /// One token's key or value: 8 bits, a scale for each head.
+#[inline(always)]
 pub(super) fn store(wide: &[i32], frac: i8, heads: usize, rows: &mut [i8], scales: &mut [Scale]) {
     let head_dim = (wide.len() / heads.max(1)).max(1);
     let heads = wide.chunks_exact(head_dim).zip(rows.chunks_exact_mut(head_dim)).zip(scales);
