@@ -22,8 +22,6 @@ fn packings() -> [(&'static str, Options); 4] {
     let int8 = |recipe| Options::new(EngineKind::Int8).with_recipe(recipe);
     let mut int4 = int8(Recipe::Best);
     int4.settings.width = Width::Int4(32);
-    // Minutes that buy little here.
-    int4.settings.tuning = None;
     [("f16", Options::new(EngineKind::F16)), ("fast", int8(Recipe::Fast)), ("best", int8(Recipe::Best)), ("int4", int4)]
 }
 

@@ -1,7 +1,7 @@
 //! What is measured: quantizations by name, in groups that answer one question each.
 
 use latimer::EngineKind;
-use model_gen::pack::{InputBits, Options, Recipe, Settings, Width};
+use model_gen::pack::{InputBits, Options, Recipe, Width};
 
 /// One way to pack the checkpoint.
 #[derive(Clone, Debug)]
@@ -71,23 +71,15 @@ fn activations() -> Vec<Entry> {
     [of(Recipe::Fast, &[8, 10, 12, 14, 16]), of(Recipe::Best, &[8, 12, 16])].concat()
 }
 
-/// All matrices in 4 bits: larger groups share a scale, so that each step down is smaller and coarser. Tuning, which
-/// takes minutes, is tried on one of them.
+/// All matrices in 4 bits: larger groups share a scale, so that each step down is smaller and coarser.
 fn int4() -> Vec<Entry> {
     let entry = |recipe: Recipe, how: &str, group: u8| {
         let mut options = int8(recipe);
-        options.settings = Settings { width: Width::Int4(group), ..options.settings };
+        options.settings.width = Width::Int4(group);
         Entry { name: format!("groups of {group}, {how}"), options }
     };
-    let calibrated = |group| {
-        let mut entry = entry(Recipe::Best, "calibrated", group);
-        entry.options.settings.tuning = None;
-        entry
-    };
-    let of = |group| [entry(Recipe::Fast, "to nearest", group), calibrated(group)];
-    let mut entries: Vec<Entry> = [16, 32, 64].into_iter().flat_map(of).collect();
-    entries.push(entry(Recipe::Best, "calibrated and tuned", 32));
-    entries
+    let of = |group| [entry(Recipe::Fast, "to nearest", group), entry(Recipe::Best, "calibrated", group)];
+    [16, 32, 64].into_iter().flat_map(of).collect()
 }
 
 fn int8(recipe: Recipe) -> Options {
