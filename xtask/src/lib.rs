@@ -1,5 +1,6 @@
 //! What `cargo xtask` is made of; the tests use it too.
 
+pub mod accuracy;
 pub mod board;
 pub mod demo;
 pub mod docs;

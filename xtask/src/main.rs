@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use xtask::{board, demo, docs, elf_check, machines::Engine, report, scores, ship, suite};
+use xtask::{accuracy, board, demo, docs, elf_check, machines::Engine, report, scores, ship, suite};
 
 #[derive(Parser)]
 #[command(name = "cargo xtask", about = "Builds, boots, shows and tests latimer")]
@@ -43,8 +43,10 @@ enum Command {
     Docs(docs::Args),
     /// Copy a checkpoint as the project ships it, with its weights in f16.
     ShipModel(ship::Args),
-    /// Measure the shipped model and write the figures into its card and docs/numerics.md.
+    /// Measure the shipped model and write the figures into its card, or its instructions into docs/numerics.md.
     Scores(scores::Args),
+    /// Measure what each way of packing loses against the float model, and write docs/accuracy.md.
+    Accuracy(accuracy::Args),
     /// Evaluate the shipped model in both engines, check the report in Chromium and write docs/report.png.
     Report(report::Args),
 }
@@ -69,6 +71,7 @@ fn run() -> anyhow::Result<()> {
         Command::Docs(args) => docs::run(&args),
         Command::ShipModel(args) => ship::run(&args),
         Command::Scores(args) => scores::run(&args),
+        Command::Accuracy(args) => accuracy::run(&args),
         Command::Report(args) => report::run(&args),
         Command::Build { name, blob, engine } => board::build(&name, blob, engine),
     }

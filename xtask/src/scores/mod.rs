@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use latimer::EngineKind;
-use model_gen::pack::{InputBits, Options};
+use model_gen::pack::Options;
 
 use crate::generated::{replace, table};
 use crate::paths;
@@ -48,9 +48,7 @@ pub fn run(args: &Args) -> Result<()> {
         }
     }
     let (dev, test) = (Set::read(&data.join("dev.tsv"))?, Set::read(&data.join("test.tsv"))?);
-    let base = float(&original, &dev)?;
-    write(CARD, "cargo xtask scores", &card(&shipped, &original, &dev, &test, &base)?)?;
-    write(NUMERICS, "cargo xtask scores", &numerics(&shipped, &dev, &base)?)
+    write(CARD, "cargo xtask scores", &card(&shipped, &original, &dev, &test)?)
 }
 
 fn write(file: &str, command: &str, part: &str) -> Result<()> {
@@ -62,8 +60,8 @@ fn write(file: &str, command: &str, part: &str) -> Result<()> {
 }
 
 /// Scores on both sets, and how many phrases get the very ids that the original float model gives.
-fn card(shipped: &Path, original: &Path, dev: &Set, test: &Set, base_dev: &Outputs) -> Result<String> {
-    let base_test = float(original, test)?;
+fn card(shipped: &Path, original: &Path, dev: &Set, test: &Set) -> Result<String> {
+    let (base_dev, base_test) = (float(original, dev)?, float(original, test)?);
     let run = |dir: &Path, kind: Option<EngineKind>| -> Result<[Outputs; 2]> {
         let of = |set| match kind {
             Some(kind) => engine(dir, &Options::new(kind), set),
@@ -71,7 +69,7 @@ fn card(shipped: &Path, original: &Path, dev: &Set, test: &Set, base_dev: &Outpu
         };
         Ok([of(dev)?, of(test)?])
     };
-    let mut rows = vec![("trained checkpoint, float32".to_owned(), base_dev.clone(), base_test.clone())];
+    let mut rows = vec![("trained checkpoint, float32".to_owned(), base_dev, base_test.clone())];
     for (name, dir, kind) in [
         ("this copy, f16 weights run in float32", shipped, None),
         ("f16 blob of this copy", shipped, Some(EngineKind::F16)),
@@ -87,29 +85,4 @@ fn card(shipped: &Path, original: &Path, dev: &Set, test: &Set, base_dev: &Outpu
     });
     let head = ["weights", "bytes", "dev BLEU", "dev chrF", "test BLEU", "test chrF", "test phrases as float32"];
     Ok(table(&head, cells))
-}
-
-/// The choices a packer has, on the development set: the test set is for the end.
-fn numerics(shipped: &Path, dev: &Set, base: &Outputs) -> Result<String> {
-    let mut choices = vec![("float32 reference".to_owned(), None)];
-    for bits in [8, 10, 12, 14, 16] {
-        let mut options = Options::new(EngineKind::Int8);
-        options.settings.bits = InputBits::all(bits);
-        choices.push((format!("int8, inputs of {bits} bits"), Some(options)));
-    }
-    for (name, micromath) in [("f16, `libm`", false), ("f16, `micromath`", true)] {
-        let mut options = Options::new(EngineKind::F16);
-        options.micromath = micromath;
-        choices.push((name.to_owned(), Some(options)));
-    }
-    let mut rows = Vec::new();
-    for (name, options) in choices {
-        let outputs = match options {
-            Some(options) => engine(shipped, &options, dev)?,
-            None => float(shipped, dev)?,
-        };
-        let [bleu, chrf] = outputs.scores();
-        rows.push([name, bleu, chrf, outputs.same_as(base)]);
-    }
-    Ok(table(&["engine", "dev BLEU", "dev chrF", "phrases as the float32 checkpoint"], rows))
 }
