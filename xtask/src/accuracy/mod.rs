@@ -90,7 +90,9 @@ fn measure(lab: &mut Lab, groups: &[Group]) -> Result<Vec<(String, String)>> {
         let (entries, mut rows) = (group.entries(), Vec::new());
         for (index, entry) in entries.iter().enumerate() {
             println!("{}, {} of {}: {}", group.name(), index + 1, entries.len(), entry.name);
-            match lab.measure(&entry.options)? {
+            let mut options = entry.options.clone();
+            options.fit_flash = entry.fit.map(|percent| base_bytes * percent / 100);
+            match lab.measure(&options)? {
                 Some(measured) => rows.push((entry.name.clone(), measured)),
                 None => println!("  skipped: it is calibrated, and there is no train.tsv beside the phrases"),
             }

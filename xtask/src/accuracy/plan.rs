@@ -10,6 +10,8 @@ pub struct Entry {
     pub name: String,
     /// How it is packed; the calibration set is the laboratory's to give.
     pub options: Options,
+    /// Percent of the base's bytes that the blob is fitted into.
+    pub fit: Option<usize>,
 }
 
 /// Entries that are compared with one another.
@@ -55,9 +57,18 @@ fn recipes() -> Vec<Entry> {
     let f16 = |name: &str, micromath| Entry {
         name: name.to_owned(),
         options: Options { micromath, ..Options::new(EngineKind::F16) },
+        fit: None,
     };
-    let int8 = |recipe: Recipe| Entry { name: recipe.name().to_owned(), options: int8(recipe) };
-    vec![f16("f16, `libm`", false), f16("f16, `micromath`", true), int8(Recipe::Fast), int8(Recipe::Best)]
+    let entry = |name: &str, options: Options| Entry { name: name.to_owned(), options, fit: None };
+    let mut rows = int8(Recipe::Best);
+    rows.settings.width = Width::Int8;
+    vec![
+        f16("f16, `libm`", false),
+        f16("f16, `micromath`", true),
+        entry("fast", int8(Recipe::Fast)),
+        entry("best", int8(Recipe::Best)),
+        entry("best, one scale a row", rows),
+    ]
 }
 
 /// Either recipe with one width for the inputs of all linears.
@@ -65,21 +76,27 @@ fn activations() -> Vec<Entry> {
     let entry = |recipe: Recipe, bits: u8| {
         let mut options = int8(recipe);
         options.settings.bits = InputBits::all(bits);
-        Entry { name: format!("{}, {bits} bits", recipe.name()), options }
+        Entry { name: format!("{}, {bits} bits", recipe.name()), options, fit: None }
     };
     let of = |recipe: Recipe, widths: &[u8]| widths.iter().map(|&bits| entry(recipe, bits)).collect::<Vec<_>>();
     [of(Recipe::Fast, &[8, 10, 12, 14, 16]), of(Recipe::Best, &[8, 12, 16])].concat()
 }
 
-/// All matrices in 4 bits: larger groups share a scale, so that each step down is smaller and coarser.
+/// Mixes that fit into less and less, then all matrices in 4 bits: larger groups share a scale, so that each step down is smaller and coarser.
 fn int4() -> Vec<Entry> {
     let entry = |recipe: Recipe, how: &str, group: u8| {
         let mut options = int8(recipe);
         options.settings.width = Width::Int4(group);
-        Entry { name: format!("groups of {group}, {how}"), options }
+        Entry { name: format!("groups of {group}, {how}"), options, fit: None }
     };
     let of = |group| [entry(Recipe::Fast, "to nearest", group), entry(Recipe::Best, "calibrated", group)];
-    [16, 32, 64].into_iter().flat_map(of).collect()
+    let fitted = |percent: usize| Entry {
+        name: format!("best, fitted into {percent} %"),
+        options: int8(Recipe::Best),
+        fit: Some(percent),
+    };
+    let fitted = [90, 80, 70, 60].map(fitted);
+    fitted.into_iter().chain([16, 32, 64].into_iter().flat_map(of)).collect()
 }
 
 fn int8(recipe: Recipe) -> Options {
