@@ -78,14 +78,14 @@ impl Options {
     }
 
     /// The quantization in a line, for the blob's metadata.
-    fn recipe_text(&self) -> String {
+    fn recipe_text(&self, fitted: bool) -> String {
         let weights = match (self.settings.width, self.settings.widths.is_empty()) {
             (Width::Int8, true) => "8-bit weights".to_owned(),
             (Width::Int8Groups(group), true) => format!("8-bit weights in groups of {group}"),
             (Width::Int4(group), true) => format!("4-bit weights in groups of {group}"),
             _ => "weights of 4 and 8 bits".to_owned(),
         };
-        let weights = if self.fit_flash.is_some() { "widths fitted to the flash".to_owned() } else { weights };
+        let weights = if fitted { "widths fitted to the flash".to_owned() } else { weights };
         format!("int8 {}, {weights}, activations of {} bits", self.recipe.name(), self.settings.bits)
     }
 }
@@ -124,9 +124,9 @@ pub fn pack_watched(dir: &Path, options: &Options, watch: &(dyn Fn(Progress) + S
     let mut checkpoint = dir.tensors(dir.config()?)?;
     let vocabularies = dir.vocabularies(&checkpoint.config)?;
     let tokenizer = tokenizer(&dir, &checkpoint, &vocabularies, options.target.as_deref())?;
-    let meta = meta(&dir, &vocabularies, options)?;
+    let meta = |fitted: bool| meta(&dir, &vocabularies, options, fitted);
 
-    let parts = BlobParts { tokenizer, meta, options };
+    let mut parts = BlobParts { tokenizer, meta: meta(false)?, options };
     if options.engine == EngineKind::F16 {
         ensure!(options.fit_flash.is_none(), "--fit-flash chooses widths of the int8 engine's weights");
         return parts.blob(&checkpoint, None);
@@ -135,7 +135,8 @@ pub fn pack_watched(dir: &Path, options: &Options, watch: &(dyn Fn(Progress) + S
     let quantized = quantized::quantized(&checkpoint, &quantizer, watch)?;
     let packed = parts.blob(&checkpoint, Some(&quantized))?;
     let Some(wanted) = options.fit_flash.filter(|bytes| packed.bytes.len() > *bytes) else { return Ok(packed) };
-    let size = packed.bytes.len();
+    parts.meta = meta(true)?;
+    let size = parts.blob(&checkpoint, Some(&quantized))?.bytes.len();
     let (fit, quantized) = fit::fit(&checkpoint, &quantizer, &held_out, wanted, quantized, size, watch)?;
     let packed = parts.blob(&checkpoint, Some(&quantized))?;
     ensure!(packed.bytes.len() <= wanted, "--fit-flash {wanted}: the blob takes {} bytes", packed.bytes.len());
@@ -225,10 +226,10 @@ fn tokenizer(
 }
 
 /// `key=value` lines; the checkpoint's own first, so that options can add to them.
-fn meta(dir: &CheckpointDir, vocabularies: &Vocabularies, options: &Options) -> Result<String> {
+fn meta(dir: &CheckpointDir, vocabularies: &Vocabularies, options: &Options, fitted: bool) -> Result<String> {
     let name = dir.path().canonicalize().ok().and_then(|path| Some(path.file_name()?.to_string_lossy().into_owned()));
     let recipe = match options.engine {
-        EngineKind::Int8 => options.recipe_text(),
+        EngineKind::Int8 => options.recipe_text(fitted),
         EngineKind::F16 if options.micromath => "f16, micromath".to_owned(),
         EngineKind::F16 => "f16, libm".to_owned(),
     };

@@ -69,6 +69,7 @@ impl Recipe {
         match self {
             Recipe::Fast => Settings::default(),
             Recipe::Best => Settings {
+                bits: InputBits::all(12),
                 width: Width::Int8Groups(16),
                 smoothing: false,
                 rounding: Rounding::Calibrated,
@@ -99,7 +100,7 @@ pub struct Settings {
 impl Default for Settings {
     fn default() -> Self {
         Settings {
-            bits: InputBits::all(12),
+            bits: InputBits::all(14),
             smoothing: false,
             rounding: Rounding::Nearest,
             bias_correction: false,
