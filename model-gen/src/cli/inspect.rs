@@ -3,6 +3,7 @@
 use super::{LimitArgs, parse_blob, print, read_blob};
 use anyhow::{Context, Result};
 use latimer::blob::layout::{Role, SectionKind};
+use latimer::blob::tensor::dtype;
 use latimer::{ArenaPlan, Model};
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -154,14 +155,15 @@ fn arena(plan: &ArenaPlan, limits: latimer::Limits) -> Value {
 fn tensor(tensor: &latimer::blob::Tensor<'_>) -> Value {
     let entry = tensor.entry();
     let role = Role::ALL.iter().find(|role| **role as u8 == entry.role);
-    let dtype = ["int8", "f16", "norm", "steps"].get(entry.dtype as usize);
+    let kind = ["int8", "f16", "norm", "steps", "int4", "int8"].get(entry.dtype as usize);
+    let kind = kind.map(|kind| if entry.group == 0 { (*kind).to_owned() } else { format!("{kind}/{}", entry.group) });
     json!({
         "role": role.map(|role| format!("{role:?}")),
         "block": (entry.block != u16::MAX).then_some(entry.block),
-        "type": dtype,
+        "type": kind,
         "rows": entry.rows,
         "cols": entry.cols,
-        "input_bits": (entry.dtype == 0).then_some(entry.in_bits),
+        "input_bits": matches!(entry.dtype, dtype::I8 | dtype::I4 | dtype::I8_GROUPS).then_some(entry.in_bits),
         "bytes": tensor.flash_bytes(),
     })
 }

@@ -82,3 +82,61 @@ pub fn descend(w: &[f64], unit: &[f64], hessian: &Hessian, grid: Grid, codes: &m
     }
     total
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::quantize::moments::Moments;
+    use crate::testing::SplitMix64;
+
+    /// Inputs that hang together: each element is half the one before.
+    fn hessian(n: usize, random: &mut SplitMix64) -> Hessian {
+        let mut moments = Moments::new(n);
+        for _ in 0..400 {
+            let mut last = 0.0;
+            let x: Vec<f32> = (0..n)
+                .map(|_| {
+                    last = 0.7 * last + random.uniform(0.0, 1.0);
+                    last
+                })
+                .collect();
+            moments.note(&x);
+        }
+        Hessian::of(&moments, true).unwrap()
+    }
+
+    #[test]
+    fn each_way_of_rounding_errs_less_than_the_one_before() {
+        let mut random = SplitMix64::new(4);
+        let (mut sums, n) = ([0.0; 3], 24);
+        let hessian = hessian(n, &mut random);
+        for _ in 0..20 {
+            let w: Vec<f64> = (0..n).map(|_| f64::from(random.uniform(0.0, 3.0))).collect();
+            let units = vec![1.0; n];
+            let error = |codes: &[f64]| {
+                let error: Vec<f64> = codes.iter().zip(&w).map(|(code, w)| code - w).collect();
+                hessian.error(&error)
+            };
+            let near = nearest(&w, &units, Grid::INT4);
+            let (mut codes, found) = compensated(&w, &hessian, Grid::INT4, |col, _| (col == 0).then_some(1.0));
+            assert_eq!(found, units);
+            let before = error(&codes);
+            let total = descend(&w, &units, &hessian, Grid::INT4, &mut codes);
+            assert!((total - error(&codes)).abs() < 1e-9 && total <= before + 1e-9, "{total} {before}");
+            assert!(codes.iter().all(|code| code.fract() == 0.0 && (-8.0..=7.0).contains(code)));
+            for (sum, error) in sums.iter_mut().zip([error(&near), before, total]) {
+                *sum += error;
+            }
+        }
+        println!("{sums:?}");
+        assert!(sums[1] < 0.8 * sums[0] && sums[2] < sums[1], "{sums:?}");
+    }
+
+    #[test]
+    fn columns_that_know_nothing_of_each_other_round_to_nearest() {
+        let w = [0.4, -1.6, 2.5, 9.0, -9.0];
+        let (codes, _) = compensated(&w, &Hessian::identity(5), Grid::INT4, |col, _| (col == 0).then_some(1.0));
+        assert_eq!(codes, nearest(&w, &[1.0; 5], Grid::INT4));
+        assert_eq!(codes[3..], [7.0, -8.0]);
+    }
+}
