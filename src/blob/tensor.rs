@@ -1,9 +1,11 @@
 //! Tensors as they lie in the weights section.
 
 use super::layout::{NONE, Role, TensorEntry};
-use crate::kernel::portable::nibbles;
-use crate::kernel::{ROWS, block_bytes, block_columns, group_bytes, group_scales, padded_len};
+use crate::kernel::{ROWS, block_bytes, block_columns, padded_len};
+#[cfg(feature = "int8")]
+use crate::kernel::{group_bytes, group_scales, portable::nibbles};
 use bytemuck::{AnyBitPattern, try_cast_slice};
+#[cfg(feature = "int8")]
 use core::slice::ChunksExact;
 
 /// Element types, as stored in [`TensorEntry::dtype`].
@@ -23,6 +25,7 @@ pub mod dtype {
 }
 
 /// The weights of a quantized matrix in row blocks.
+#[cfg(feature = "int8")]
 pub(crate) enum RowBlocks<'a> {
     /// A group a column.
     Int8(&'a [[i8; ROWS]]),
@@ -105,6 +108,7 @@ impl<'a> Tensor<'a> {
         block.checked_mul(self.rows().div_ceil(ROWS))
     }
 
+    #[cfg(feature = "int8")]
     fn grouped(&self) -> &'a [u8] {
         self.grouped_len().and_then(|len| self.elements(self.entry.data, len)).unwrap_or_default()
     }
