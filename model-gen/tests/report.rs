@@ -108,7 +108,12 @@ fn every_section_is_there_and_whole() {
 
         let weights = text(&page, "#weights");
         match engine {
-            EngineKind::Int8 => assert!(weights.contains("This recipe clips none") && weights.contains("clipped")),
+            EngineKind::Int8 => {
+                // The fast recipe clips where that errs less.
+                let clipped: usize = e.weights.iter().filter_map(|fit| fit.clipping).map(|c| c.clipped).sum();
+                assert!((1..1000).contains(&clipped), "{clipped}");
+                assert!(weights.contains(&format!("Clipped in all: {clipped}.")), "{weights}");
+            }
             EngineKind::F16 => assert!(weights.contains("Nothing can be clipped here"), "{weights}"),
         }
     }
