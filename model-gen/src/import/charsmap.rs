@@ -1,9 +1,9 @@
 //! Packs SentencePiece's `precompiled_charsmap` compactly and exactly; [`latimer::blob::charsmap`] has the form.
 //!
 //! The double array is taken apart into keys and values ([`double_array`]). Characters that are interchangeable in
-//! longer keys are found ([`folding`]), keys of one character become ranges ([`ranges`]) and the others an automaton
-//! ([`automaton`]). Nothing here knows Unicode: whatever the keys are, the result maps them as the original does, which
-//! [`verify`] checks with the runtime's own reader.
+//! longer keys are found (`folding`), keys of one character become ranges (`ranges`) and the others an automaton
+//! (`automaton`). Nothing here knows Unicode: whatever the keys are, the result maps them as the original does, which
+//! `verify` checks with the runtime's own reader.
 
 pub mod double_array;
 
