@@ -20,6 +20,7 @@ mod tap;
 
 pub use beam::{BeamOptions, Hypothesis};
 pub use decoder::{Decoder, Step};
+pub(crate) use math::softmax;
 pub use tap::{Site, Tap};
 
 /// A checkpoint ready to run.

@@ -120,6 +120,7 @@ pub fn pack_order(rows: usize, cols: usize, mut put: impl FnMut(Option<(usize, u
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
     use std::vec::Vec;
 
     #[test]
@@ -130,5 +131,32 @@ mod tests {
         assert_eq!(&order[..5], &[Some((0, 0)), Some((1, 0)), Some((2, 0)), Some((3, 0)), Some((0, 1))]);
         assert_eq!(&order[8..11], &[Some((4, 0)), None, None]);
         assert_eq!(padded_len(usize::MAX, 2), None);
+    }
+
+    proptest! {
+        /// Any rows, columns, groups and vectors, on whatever kernel this target takes.
+        #[test]
+        fn sums_of_byte_groups_are_exact(
+            rows in 1usize..10, cols in 1usize..40, group in 1usize..20, count in 0usize..5, seed: u64,
+        ) {
+            let byte = |i: usize| {
+                ((i as u64 + 1).wrapping_mul(seed | 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as i8
+            };
+            let block = block_columns(cols, group).unwrap();
+            let len = rows.div_ceil(ROWS) * block;
+            let weights: Vec<[i8; ROWS]> = (0..len).map(|i| [0, 1, 2, 3].map(|row| byte(4 * i + row))).collect();
+            let x: Vec<i16> = (0..cols * count).map(|i| byte(7 * i + 3) as i16 * 16).collect();
+            let mut out = std::vec![7; rows * count];
+            multiply_i8_groups(&weights, group, cols, &x, rows, &mut out);
+            for (i, &found) in out.iter().enumerate() {
+                let (x, row) = (&x[i / rows * cols..], i % rows);
+                let at = |column: usize| weights[row / ROWS * block + column][row % ROWS] as i64;
+                let product = |col: usize| {
+                    let scale = at(col / group * (group + 1)) & 15;
+                    scale * at(col / group * (group + 1) + 1 + col % group) * x[col] as i64
+                };
+                prop_assert_eq!(found as i64, (0..cols).map(product).sum::<i64>());
+            }
+        }
     }
 }

@@ -74,8 +74,9 @@ fn two_i8(block: &[[i8; ROWS]], x0: &[i16], x1: &[i16]) -> [[i32; ROWS]; 2] {
     acc
 }
 
-/// Dot products of the four rows of a block of 4-bit weights, in groups of `group` columns, with each vector: a group is four scales (u8), one a row, then two bytes a
-/// column, the first row in the low bits. A sum is that of the groups' sums, each times its scale.
+/// Dot products of the four rows of a block of 4-bit weights, in groups of `group` columns, with each vector: a group is
+/// four scales (u8), one a row, then two bytes a column, the first row in the low bits. A sum is that of the groups' sums,
+/// each times its scale.
 ///
 /// Never inlined: a block is work enough for the call, and models without such weights should not pay for it in code.
 #[inline(never)]

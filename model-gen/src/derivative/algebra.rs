@@ -2,6 +2,7 @@
 //! the processor: a blob is the same wherever it is packed.
 
 use super::layout::{LinearAt, MatrixAt, NormAt};
+use crate::reference::softmax;
 
 /// `tokens x cols` values, row-major.
 pub type Rows = Vec<f32>;
@@ -95,14 +96,6 @@ pub fn add_norm_back(p: &[f32], at: NormAt, normed: &Normed, dy: &[f32]) -> Rows
 /// Adds `y` to `x`.
 pub fn add(x: &mut [f32], y: &[f32]) {
     add_scaled(x, 1.0, y);
-}
-
-/// Probabilities in place.
-pub fn softmax(scores: &mut [f32]) {
-    let max = scores.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-    scores.iter_mut().for_each(|x| *x = (*x - max).exp());
-    let sum: f32 = scores.iter().sum();
-    scores.iter_mut().for_each(|x| *x /= sum);
 }
 
 /// Multi-head attention of `queries` over `keys` and `values`, `causal` where a query sees no later position.

@@ -1,11 +1,12 @@
 //! The model on one sentence, forwards and backwards: how far its next-token distributions are from the float model's,
 //! and which way each parameter leads nearer.
 
-use super::algebra::{Heads, Normed, Rows, add, add_norm, add_norm_back, linear, linear_back, softmax};
+use super::algebra::{Heads, Normed, Rows, add, add_norm, add_norm_back, linear, linear_back};
 use super::layout::{AttentionAt, LayerAt, Layout, LinearAt, MatrixAt, NormAt};
 use crate::import::Config;
 use crate::import::config::Activation;
 use crate::quantize::Sentence;
+use crate::reference::softmax;
 
 /// A model's shape; parameters are given with each call.
 pub struct Network<'a> {

@@ -45,7 +45,7 @@ pub use identity::Identity;
 pub use memory::Memory;
 pub use ranges::ActivationRange;
 pub use table::Table;
-pub(crate) use target::TargetTokenizer;
+pub(crate) use target::SideTokenizer;
 pub use weights::{Clipping, WeightFit};
 pub use worst::Worst;
 
@@ -152,7 +152,7 @@ pub fn evaluate(
     let checkpoint = dir.tensors(dir.config()?)?;
     let vocabularies = dir.vocabularies(&checkpoint.config)?;
     fit::check(model, &checkpoint.config, &vocabularies)?;
-    let target = target::TargetTokenizer::read(&dir, &checkpoint.config, &vocabularies)?;
+    let target = target::SideTokenizer::target(&dir, &checkpoint.config, &vocabularies)?;
     let reference = Reference::new(Arc::new(checkpoint));
     let arena_len = model.arena_len(limits).context("the model cannot run within these limits")?;
     let evaluator = Evaluator { model, reference: &reference, target: &target, limits };

@@ -3,7 +3,7 @@
 use super::divergence::Divergence;
 use super::noise::{EncoderStages, Stages, StepStages};
 use super::ranges::Inputs;
-use super::target::TargetTokenizer;
+use super::target::SideTokenizer;
 use crate::reference::{Decoder, Reference};
 use crate::score::pairs::Phrase;
 use anyhow::{Context, Result};
@@ -14,7 +14,7 @@ use std::time::Instant;
 pub(super) struct Evaluator<'a> {
     pub model: &'a Model<'a>,
     pub reference: &'a Reference,
-    pub target: &'a TargetTokenizer,
+    pub target: &'a SideTokenizer,
     pub limits: Limits,
 }
 

@@ -16,15 +16,15 @@ use std::path::Path;
 const MAX_GROWTH: usize = 18;
 
 /// Sections of a tokenizer whose source side is the checkpoint's target side.
-pub(crate) struct TargetTokenizer {
+pub(crate) struct SideTokenizer {
     tokenizer: AlignedBytes,
     vocab: AlignedBytes,
     eos_id: u16,
 }
 
-impl TargetTokenizer {
+impl SideTokenizer {
     /// Of the target side.
-    pub fn read(dir: &CheckpointDir, config: &Config, vocabularies: &Vocabularies) -> Result<Self> {
+    pub fn target(dir: &CheckpointDir, config: &Config, vocabularies: &Vocabularies) -> Result<Self> {
         Self::of(&dir.target_spm(), "target.spm", config, &vocabularies.target)
     }
 
@@ -83,7 +83,7 @@ mod tests {
         let config = dir.config().unwrap();
         let vocabularies = dir.vocabularies(&config).unwrap();
         assert_ne!(vocabularies.source.pieces(), vocabularies.target.pieces());
-        let tokenizer = TargetTokenizer::read(&dir, &config, &vocabularies).unwrap();
+        let tokenizer = SideTokenizer::target(&dir, &config, &vocabularies).unwrap();
 
         let words =
             vocabularies.target.pieces().iter().filter(|piece| piece.starts_with('\u{2581}') && piece.len() > 3);

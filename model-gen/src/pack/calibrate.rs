@@ -1,7 +1,7 @@
 //! The calibration set: which sentences the quantizer learns from, and what it learns.
 
 use super::{Options, Progress};
-use crate::evaluate::TargetTokenizer;
+use crate::evaluate::SideTokenizer;
 use crate::import::{Checkpoint, CheckpointDir, Vocabularies};
 use crate::quantize::{Calibration, Quantizer, Sentence, equalize};
 use crate::score::pairs::Phrase;
@@ -37,9 +37,7 @@ impl CalibrationSet {
         phrases.truncate(count);
         phrases
     }
-}
 
-impl CalibrationSet {
     /// Pairs that nothing was learned from, at most `count`.
     pub fn held_out(&self, count: usize) -> Vec<Phrase> {
         self.drawn(count).into_iter().skip(self.limit).cloned().collect()
@@ -63,8 +61,8 @@ pub fn quantizer(
     }
     let set =
         options.calibration.as_ref().context("this recipe needs phrase pairs to calibrate with: give --calibrate")?;
-    let source = TargetTokenizer::source(dir, &checkpoint.config, vocabularies)?;
-    let target = TargetTokenizer::read(dir, &checkpoint.config, vocabularies)?;
+    let source = SideTokenizer::source(dir, &checkpoint.config, vocabularies)?;
+    let target = SideTokenizer::target(dir, &checkpoint.config, vocabularies)?;
     let cut = |mut ids: Vec<u16>| -> Vec<u32> {
         ids.truncate(MOST_TOKENS);
         ids.into_iter().map(u32::from).collect()

@@ -8,11 +8,11 @@
 
 use super::Sentence;
 use super::moments::Moments;
-use crate::derivative::algebra::{Normed, softmax};
+use crate::derivative::algebra::Normed;
 use crate::derivative::layout::{Layout, LinearAt, MatrixAt, NormAt};
 use crate::derivative::network::{Network, Sink};
 use crate::import::Checkpoint;
-use crate::reference::Site;
+use crate::reference::{Site, softmax};
 use crate::testing::SplitMix64;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
@@ -52,8 +52,6 @@ pub struct Calibration {
     linears: BTreeMap<Site, LinearMoments>,
     /// See there.
     pub vocabulary: VocabularyMoments,
-    /// Target tokens.
-    pub tokens: usize,
 }
 
 /// A part of a calibration, being made.
@@ -121,7 +119,6 @@ impl Calibration {
                     let mut derivative = std::mem::take(&mut pass.logits);
                     derivative.chunks_exact_mut(rows).for_each(|logits| draw(logits, &mut random));
                     network.backward(&p, &mut part, &pass, &derivative);
-                    part.seen.tokens += sentence.target.len();
                     done();
                 }
                 part.seen
@@ -158,7 +155,6 @@ impl Calibration {
                 _ => {}
             }
         }
-        self.tokens += other.tokens;
     }
 
     /// Moments of the linear at `site`.

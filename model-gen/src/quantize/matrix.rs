@@ -19,11 +19,6 @@ pub enum Width {
 }
 
 impl Width {
-    /// Lowest and highest code.
-    pub fn codes(self) -> (f32, f32) {
-        (self.grid().low as f32, self.grid().high as f32)
-    }
-
     fn grid(self) -> Grid {
         match self {
             Width::Int8 | Width::Int8Groups(_) => Grid::INT8,
@@ -54,17 +49,6 @@ impl Width {
             Width::Int8Groups(_) => 15.0,
             Width::Int4(_) => 255.0,
         }
-    }
-}
-
-impl QuantizedMatrix {
-    /// What one code unit is worth at a place.
-    pub fn unit(&self, row: usize, col: usize) -> f64 {
-        let scale = match self.width.group() {
-            None => 1,
-            Some(group) => self.group_scales[row * self.weights.cols.div_ceil(group) + col / group],
-        };
-        self.scales.unit(row) * f64::from(scale)
     }
 }
 

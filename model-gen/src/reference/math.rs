@@ -86,7 +86,7 @@ pub(super) fn feed_forward<T: Tap>(
 }
 
 /// Turns scores into probabilities in place.
-pub(super) fn softmax(scores: &mut [f32]) {
+pub(crate) fn softmax(scores: &mut [f32]) {
     let max = scores.iter().copied().fold(f32::NEG_INFINITY, f32::max);
     scores.iter_mut().for_each(|x| *x = (*x - max).exp());
     let sum: f32 = scores.iter().sum();
