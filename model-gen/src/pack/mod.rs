@@ -79,11 +79,10 @@ impl Options {
 
     /// The quantization in a line, for the blob's metadata.
     fn recipe_text(&self, fitted: bool) -> String {
-        let weights = match (self.settings.width, self.settings.widths.is_empty()) {
-            (Width::Int8, true) => "8-bit weights".to_owned(),
-            (Width::Int8Groups(group), true) => format!("8-bit weights in groups of {group}"),
-            (Width::Int4(group), true) => format!("4-bit weights in groups of {group}"),
-            _ => "weights of 4 and 8 bits".to_owned(),
+        let weights = match self.settings.width {
+            Width::Int8 => "8-bit weights".to_owned(),
+            Width::Int8Groups(group) => format!("8-bit weights in groups of {group}"),
+            Width::Int4(group) => format!("4-bit weights in groups of {group}"),
         };
         let weights = if fitted { "widths fitted to the flash".to_owned() } else { weights };
         format!("int8 {}, {weights}, activations of {} bits", self.recipe.name(), self.settings.bits)

@@ -56,17 +56,15 @@ pub fn quantized(
     for (index, item) in tensors.items.iter().enumerate() {
         let settings = quantizer.settings();
         let steps = |cols: usize| -> Result<f64> {
-            let (dtype, _) = dtype_of(settings.width(index));
+            let (dtype, _) = dtype_of(settings.width);
             Ok(steps_of(provable_bits(settings.bits.of(item.role), dtype, cols as u32)?))
         };
         let Some(ranges) = places.get(&index) else { continue };
         let matrix = match item.source {
-            Source::Vocabulary(matrix, _) => {
-                quantizer.vocabulary(index, tensors.usage(index), matrix, steps(matrix.cols)?)?
-            }
+            Source::Vocabulary(matrix, _) => quantizer.vocabulary(tensors.usage(index), matrix, steps(matrix.cols)?)?,
             Source::Linear(linear) => {
                 let site = Site::new(item.block, item.role);
-                let (matrix, bias) = quantizer.linear(index, site, linear, steps(linear.weight.cols)?)?;
+                let (matrix, bias) = quantizer.linear(site, linear, steps(linear.weight.cols)?)?;
                 values[ranges[1].clone()].copy_from_slice(&bias);
                 matrix
             }

@@ -67,7 +67,6 @@ impl Quantizer {
     /// With another width for all matrices.
     pub fn with_width(mut self, width: Width) -> Self {
         self.settings.width = width;
-        self.settings.widths.clear();
         self
     }
 
@@ -81,8 +80,8 @@ impl Quantizer {
     }
 
     /// A linear and the bias that goes with it. `steps` is what the runtime's input quantizer counts to.
-    pub fn linear(&self, index: usize, site: Site, linear: &Linear, steps: f64) -> Result<(QuantizedMatrix, Vec<f32>)> {
-        let width = self.settings.width(index);
+    pub fn linear(&self, site: Site, linear: &Linear, steps: f64) -> Result<(QuantizedMatrix, Vec<f32>)> {
+        let width = self.settings.width;
         let quantized = match self.calibrated().and_then(|calibration| calibration.linear(site)) {
             Some(seen) => {
                 let input = Hessian::of(&seen.input, self.settings.bias_correction)?;
@@ -105,8 +104,8 @@ impl Quantizer {
     }
 
     /// An embedding, an output matrix, or both in one.
-    pub fn vocabulary(&self, index: usize, usage: Usage, matrix: &Matrix, steps: f64) -> Result<QuantizedMatrix> {
-        let width = self.settings.width(index);
+    pub fn vocabulary(&self, usage: Usage, matrix: &Matrix, steps: f64) -> Result<QuantizedMatrix> {
+        let width = self.settings.width;
         let Some(calibration) = self.calibrated() else {
             return Ok(matrix::quantize(matrix, steps, width, &Cost::Alike));
         };

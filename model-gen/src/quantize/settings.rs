@@ -2,7 +2,6 @@
 
 use super::matrix::{Rounding, Width};
 use latimer::blob::layout::Role;
-use std::collections::BTreeMap;
 use std::fmt;
 
 /// Bits of the dynamically quantized input of each kind of linear.
@@ -91,10 +90,8 @@ pub struct Settings {
     pub rounding: Rounding,
     /// Biases take up the mean of what rounding changes.
     pub bias_correction: bool,
-    /// Width of weights where `widths` says nothing.
+    /// Width of weights.
     pub width: Width,
-    /// Widths of single tensors, by their index in the blob's table.
-    pub widths: BTreeMap<usize, Width>,
 }
 
 impl Default for Settings {
@@ -105,17 +102,11 @@ impl Default for Settings {
             rounding: Rounding::Nearest,
             bias_correction: false,
             width: Width::Int8,
-            widths: BTreeMap::new(),
         }
     }
 }
 
 impl Settings {
-    /// Width of the weights of tensor `index`.
-    pub fn width(&self, index: usize) -> Width {
-        self.widths.get(&index).copied().unwrap_or(self.width)
-    }
-
     /// Whether the choices need a calibration set.
     pub fn need_calibration(&self) -> bool {
         self.smoothing || self.bias_correction || self.rounding == Rounding::Calibrated
