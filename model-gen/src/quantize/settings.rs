@@ -73,7 +73,6 @@ impl Recipe {
                 smoothing: false,
                 rounding: Rounding::Calibrated,
                 bias_correction: true,
-                ..Settings::default()
             },
         }
     }
