@@ -30,6 +30,15 @@
 //! - `bpe` (default): tokenizers that are SentencePiece BPE models; unigram models need no feature.
 //! - `std`: kernels for the host's own instruction set, chosen at run time; the bits stay the same.
 //! - `json`: the report that boards and `model-gen translate --json` write.
+//! - `dsp`, `mve`: the core has that extension of Arm's, where the build's flags don't say so (next section).
+//!
+//! # Instruction sets
+//!
+//! Kernels are chosen when the crate is compiled, by the target and, on `thumbv8m.main`, by the core that
+//! `-C target-cpu` names: `cortex-m33` and `cortex-m35p` have DSP instructions, `cortex-m55` and `cortex-m85` have MVE
+//! too. `thumbv7em` always has DSP instructions. Where such flags can't be set, the features `dsp` and `mve` say the
+//! same of Arm targets and nothing of others; a firmware that claims an extension its core has not ends in a fault. MVE
+//! needs the coprocessors 10 and 11 enabled (CPACR) before the first call.
 #![no_std]
 
 #[cfg(target_endian = "big")]
