@@ -3,10 +3,13 @@
 #[path = "../build.rs"]
 mod build;
 
+/// Target, known features, flags, Cargo features, expected cfgs.
+type Case = (&'static str, &'static str, &'static str, [bool; 2], &'static [&'static str]);
+
 #[test]
 fn targets_flags_and_features_tell_the_instruction_set() {
     const NONE: [bool; 2] = [false, false];
-    let cases: &[(&str, &str, &str, [bool; 2], &[&str])] = &[
+    let cases: &[Case] = &[
         ("x86_64-unknown-linux-gnu", "sse2", "-Ctarget-cpu=native", [true, true], &[]),
         ("riscv32imc-unknown-none-elf", "c,m", "", NONE, &["latimer_rv32m"]),
         ("riscv32i-unknown-none-elf", "", "", NONE, &[]),
