@@ -82,12 +82,16 @@ pub use translate::Stats;
 pub use translator::Translator;
 
 /// Includes a blob's bytes at the alignment that reading in place needs.
+///
+/// They lie among the program's constants, or in a section of the linker script's, for flash that the program is not in:
+/// `include_blob!("example.blob", section = ".qspi")`.
 #[macro_export]
 macro_rules! include_blob {
-    ($path:expr $(,)?) => {{
+    ($path:expr $(, section = $section:literal)? $(,)?) => {{
         #[repr(C, align(16))]
         struct Aligned<T: ?Sized>(T);
-        static ALIGNED: &Aligned<[u8]> = &Aligned(*include_bytes!($path));
+        $(#[unsafe(link_section = $section)])?
+        static ALIGNED: Aligned<[u8; include_bytes!($path).len()]> = Aligned(*include_bytes!($path));
         &ALIGNED.0
     }};
 }
