@@ -30,6 +30,7 @@
 //! - `bpe` (default): tokenizers that are SentencePiece BPE models; unigram models need no feature.
 //! - `std`: kernels for the host's own instruction set, chosen at run time; the bits stay the same.
 //! - `json`: the report that boards and `model-gen translate --json` write.
+//! - `portable`: the portable kernels alone, on every target; the bits stay the same.
 #![no_std]
 
 #[cfg(target_endian = "big")]
@@ -42,6 +43,9 @@ compile_error!("enable at least one engine: feature `int8` or `f16`");
 extern crate std;
 
 mod arena;
+#[cfg(feature = "bench")]
+#[doc(hidden)]
+pub mod bench;
 pub mod blob;
 mod cross_kv;
 mod decoder;

@@ -35,14 +35,14 @@
 //! equal it on every shape.
 
 pub mod portable;
-#[cfg(all(feature = "std", target_arch = "x86_64"))]
+#[cfg(all(feature = "std", target_arch = "x86_64", not(feature = "portable")))]
 pub mod x86;
 
-#[cfg(not(all(feature = "std", target_arch = "x86_64")))]
+#[cfg(not(all(feature = "std", target_arch = "x86_64", not(feature = "portable"))))]
 pub use portable::{TOKENS, dot_i4, multiply_i8, specialized};
 #[cfg(feature = "f16")]
 pub use portable::{dot4_f16, dot4x2_f16};
-#[cfg(all(feature = "std", target_arch = "x86_64"))]
+#[cfg(all(feature = "std", target_arch = "x86_64", not(feature = "portable")))]
 pub use x86::{TOKENS, dot_i4, multiply_i8, specialized};
 
 /// Rows in a block.
