@@ -31,8 +31,14 @@ impl Block {
     ///
     /// Lengths come from the encoding: at the end of a page QEMU 7.2 gives more bytes than an instruction has.
     pub fn new(isa: Isa, insns: impl IntoIterator<Item = (u64, [u8; 4])>) -> Self {
-        let mut block =
-            Block { start: u64::MAX, end: 0, counts: Counts::default(), runs: AtomicU64::new(0), markers: Vec::new() };
+        let mut block = Block {
+            start: u64::MAX,
+            end: 0,
+            counts: Counts::default(),
+            runs: AtomicU64::new(0),
+            markers: Vec::new(),
+            readers: Vec::new(),
+        };
         let mut before = None;
         for (index, (address, bytes)) in insns.into_iter().enumerate() {
             let (insn, length, marker) = look(isa, bytes);
