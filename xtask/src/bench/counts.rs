@@ -33,31 +33,25 @@ impl Counts {
     pub fn parse(lines: &[String]) -> Result<Self> {
         let mut counts = Counts::default();
         for line in lines {
-            let read = || -> Option<()> {
-                let (kind, rest) = line.split_once(' ')?;
-                let mut fields = rest.split(' ');
-                let first = fields.next()?;
-                let pairs: Option<Vec<_>> = fields.map(|field| field.split_once('=')).collect();
-                match kind {
-                    "at" => {
-                        let address = u64::from_str_radix(first.strip_prefix("0x")?, 16).ok()?;
-                        counts.places.push((address, pairs?.first()?.1.parse().ok()?));
-                    }
-                    "region" => {
-                        for (name, count) in pairs? {
-                            counts.by_name.insert(name.to_owned(), count.parse().ok()?);
-                        }
-                    }
-                    _ => return None,
-                }
-                Some(())
-            };
-            {
-                read
-            }
-            ().with_context(|| format!("the plugin wrote `{line}`"))?;
+            counts.read(line).with_context(|| format!("the plugin wrote `{line}`"))?;
         }
         Ok(counts)
+    }
+
+    fn read(&mut self, line: &str) -> Option<()> {
+        let (kind, rest) = line.split_once(' ')?;
+        let mut fields = rest.split(' ');
+        let first = fields.next()?;
+        for field in fields {
+            let (name, count) = field.split_once('=')?;
+            if kind == "at" {
+                let address = u64::from_str_radix(first.strip_prefix("0x")?, 16).ok()?;
+                self.places.push((address, count.parse().ok()?));
+            } else {
+                self.by_name.insert(name.to_owned(), count.parse().ok()?);
+            }
+        }
+        matches!(kind, "at" | "region").then_some(())
     }
 
     /// A figure by name; zero where the plugin left it out.
