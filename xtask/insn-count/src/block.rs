@@ -22,7 +22,7 @@ pub struct Block {
     pub runs: AtomicU64,
     /// Its markers, each with the counts of the instructions after it.
     pub markers: Vec<(usize, Marker, Counts)>,
-    /// Those of its instructions that may read memory.
+    /// Those of its instructions that read memory; among the vector and float ones some write.
     pub readers: Vec<usize>,
 }
 
@@ -51,7 +51,7 @@ impl Block {
                     before = None;
                 }
                 None => {
-                    if !matches!(insn.class, Class::Alu | Class::Multiply | Class::Divide | Class::Store) {
+                    if matches!(insn.class, Class::Load | Class::LoadMultiple | Class::VectorMemory | Class::Float) {
                         block.readers.push(index);
                     }
                     block.counts.add(insn, before);

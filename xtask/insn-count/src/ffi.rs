@@ -11,8 +11,9 @@ pub enum Insn {}
 
 /// `QEMU_PLUGIN_CB_NO_REGS`: the callback reads no register.
 pub const NO_REGISTERS: c_int = 0;
-/// `QEMU_PLUGIN_MEM_R`.
-pub const READS: c_int = 1;
+/// `QEMU_PLUGIN_MEM_RW`. QEMU 7.2 calls back on writes where reads alone are asked for, so this asks for both, of
+/// instructions that only read.
+pub const ACCESSES: c_int = 3;
 
 /// What `qemu_plugin_install` is told; only the first field is read.
 #[repr(C)]

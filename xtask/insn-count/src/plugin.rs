@@ -9,7 +9,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::block::{Block, Isa};
 use crate::class::{Counts, Marker};
-use crate::ffi::{self, Id, Info, NO_REGISTERS, READS, TranslatedBlock};
+use crate::ffi::{self, ACCESSES, Id, Info, NO_REGISTERS, TranslatedBlock};
 use crate::region::{Reads, lines};
 
 /// The interface version that this plugin was made for, read by QEMU.
@@ -124,7 +124,7 @@ unsafe extern "C" fn on_translate(_: Id, block: *mut TranslatedBlock) {
         }
         if shared.reads.is_some() {
             for &index in &known.readers {
-                ffi::qemu_plugin_register_vcpu_mem_cb(insns[index], on_read, NO_REGISTERS, READS, ptr::null_mut());
+                ffi::qemu_plugin_register_vcpu_mem_cb(insns[index], on_read, NO_REGISTERS, ACCESSES, ptr::null_mut());
             }
         }
     }
