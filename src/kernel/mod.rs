@@ -26,15 +26,15 @@
 
 pub mod layout;
 pub mod portable;
-#[cfg(all(feature = "std", target_arch = "x86_64"))]
+#[cfg(all(feature = "std", target_arch = "x86_64", not(feature = "portable")))]
 pub mod x86;
 
 pub use layout::Packing;
 #[cfg(feature = "f16")]
 pub use portable::float::{dot4_f16, dot4x2_f16};
-#[cfg(not(all(feature = "std", target_arch = "x86_64")))]
+#[cfg(not(all(feature = "std", target_arch = "x86_64", not(feature = "portable"))))]
 pub use portable::{STRIP_BLOCKS, multiply, specialized};
-#[cfg(all(feature = "std", target_arch = "x86_64"))]
+#[cfg(all(feature = "std", target_arch = "x86_64", not(feature = "portable")))]
 pub use x86::{STRIP_BLOCKS, multiply, specialized};
 
 /// Rows in a block.

@@ -22,6 +22,8 @@ pub struct Firmware {
     pub engine: Engine,
     /// Whether it logs through `defmt`.
     pub defmt: bool,
+    /// Further features: `bench`, `portable`.
+    pub extra: &'static [&'static str],
 }
 
 impl Firmware {
@@ -31,7 +33,7 @@ impl Firmware {
             Some(blob) => blob.canonicalize().with_context(|| format!("cannot read the blob `{}`", blob.display()))?,
             None => shipped_blob(engine)?,
         };
-        Ok(Self { machine, blob, engine, defmt: false })
+        Ok(Self { machine, blob, engine, defmt: false, extra: &[] })
     }
 
     /// Cargo's arguments after the subcommand.
@@ -44,10 +46,15 @@ impl Firmware {
             // Without it defmt lets only errors through.
             cargo.env("DEFMT_LOG", "debug");
         }
-        let features = if self.defmt { format!("{},defmt", self.engine.name()) } else { self.engine.name().into() };
-        cargo.args([subcommand, "--release", "--locked", "--no-default-features", "--features", &features]);
+        cargo.args([subcommand, "--release", "--locked", "--no-default-features"]);
+        cargo.arg("--features").arg(self.features().join(","));
         cargo.arg("--target-dir").arg(paths::target().join("boards"));
         cargo
+    }
+
+    fn features(&self) -> Vec<&'static str> {
+        let defmt: &[_] = if self.defmt { &["defmt"] } else { &[] };
+        [&[self.engine.name()], defmt, self.extra].concat()
     }
 
     /// Builds it and returns the linked file.
@@ -62,8 +69,7 @@ impl Firmware {
         let name = self.machine.name;
         let built = paths::target().join("boards").join(self.machine.target).join("release").join(name);
         let stem = self.blob.file_stem().unwrap_or_default().to_string_lossy();
-        let log = if self.defmt { "-defmt" } else { "" };
-        let elf = paths::artifacts().join(format!("{name}-{}-{stem}{log}.elf", self.engine.name()));
+        let elf = paths::artifacts().join(format!("{name}-{}-{stem}.elf", self.features().join("-")));
         fs::create_dir_all(paths::artifacts())?;
         fs::copy(&built, &elf).with_context(|| format!("cannot copy `{}`", built.display()))?;
         Ok(elf)
