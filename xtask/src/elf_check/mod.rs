@@ -21,8 +21,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use object::{Architecture, Object, ObjectSection, ObjectSymbol, SectionKind, SymbolKind};
 
-use crate::firmware::Firmware;
-use crate::machines::{Engine, MACHINES};
+use crate::firmware::{Firmware, build_kernels};
+use crate::machines::{Engine, KERNEL_MACHINES, MACHINES};
 
 /// Something of floats in a firmware.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,6 +69,9 @@ impl fmt::Display for Finding {
 pub fn run(elfs: &[PathBuf]) -> Result<()> {
     let mut elfs = elfs.to_vec();
     if elfs.is_empty() {
+        for machine in KERNEL_MACHINES {
+            elfs.push(build_kernels(machine)?);
+        }
         for machine in MACHINES {
             elfs.push(Firmware::new(machine, None, Engine::Int8)?.build()?);
         }
