@@ -103,6 +103,7 @@ pub fn check(elf: &Path) -> Result<Report> {
 pub fn check_bytes(data: &[u8]) -> Result<Report> {
     let file = object::File::parse(data)?;
     let scan = match file.architecture() {
+        Architecture::Arm if has_mve(&file)? => arm::scan_mve,
         Architecture::Arm => arm::scan,
         Architecture::Riscv32 => riscv::scan,
         other => bail!("{other:?} is not an architecture of the boards"),
@@ -139,6 +140,33 @@ pub fn check_bytes(data: &[u8]) -> Result<Report> {
         bail!("there is no code");
     }
     Ok(report)
+}
+
+/// Whether an Arm firmware was built for a core with MVE, by its build attributes (Arm IHI 0045, Tag_MVE_arch).
+fn has_mve(file: &object::File<'_>) -> Result<bool> {
+    const TAG_MVE_ARCH: u64 = 48;
+    let object::File::Elf32(elf) = file else { return Ok(false) };
+    for section in elf.elf_section_table().iter() {
+        let Some(attributes) = section.attributes(elf.endian(), elf.data())? else { continue };
+        let mut subsections = attributes.subsections()?;
+        while let Some(subsection) = subsections.next()? {
+            let mut parts = subsection.subsubsections();
+            while let Some(part) = parts.next()? {
+                let mut attributes = part.attributes();
+                while let Some(tag) = attributes.read_tag()? {
+                    match tag {
+                        TAG_MVE_ARCH => return Ok(attributes.read_integer()? != 0),
+                        // Names and what further tags with odd numbers say are strings; one tag has both.
+                        4 | 5 => drop(attributes.read_string()?),
+                        32 => drop((attributes.read_integer()?, attributes.read_string()?)),
+                        33.. if tag % 2 == 1 => drop(attributes.read_string()?),
+                        _ => drop(attributes.read_integer()?),
+                    }
+                }
+            }
+        }
+    }
+    Ok(false)
 }
 
 /// The parts of a section that are code by its mapping symbols; all of it when there are none.
