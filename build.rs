@@ -25,6 +25,10 @@ fn main() {
     for cfg in CFGS {
         println!("cargo::rustc-check-cfg=cfg({cfg})");
     }
+    // Every kernel but the portable ones is selected by one of these.
+    if env::var_os("CARGO_FEATURE_PORTABLE").is_some() {
+        return;
+    }
     for cfg in cfgs(&variable("TARGET"), &variable("CARGO_CFG_TARGET_FEATURE"), &flags, features) {
         println!("cargo::rustc-cfg={cfg}");
     }

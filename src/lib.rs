@@ -30,6 +30,7 @@
 //! - `bpe` (default): tokenizers that are SentencePiece BPE models; unigram models need no feature.
 //! - `std`: kernels for the host's own instruction set, chosen at run time; the bits stay the same.
 //! - `json`: the report that boards and `model-gen translate --json` write.
+//! - `portable`: the portable kernels alone, on every target; the bits stay the same.
 //! - `dsp`, `mve`: the core has that extension of Arm's, where the build's flags don't say so (next section).
 //!
 //! # Instruction sets
@@ -51,6 +52,9 @@ compile_error!("enable at least one engine: feature `int8` or `f16`");
 extern crate std;
 
 mod arena;
+#[cfg(feature = "bench")]
+#[doc(hidden)]
+pub mod bench;
 pub mod blob;
 mod cross_kv;
 mod decoder;

@@ -24,6 +24,8 @@ pub struct Firmware {
     pub engine: Engine,
     /// Whether it logs through `defmt`.
     pub defmt: bool,
+    /// Further features: `bench`, `portable`.
+    pub extra: &'static [&'static str],
 }
 
 impl Firmware {
@@ -36,7 +38,7 @@ impl Firmware {
             Some(blob) => blob.canonicalize().with_context(|| format!("cannot read the blob `{}`", blob.display()))?,
             None => shipped_blob(engine)?,
         };
-        Ok(Self { machine, blob, engine, defmt: false })
+        Ok(Self { machine, blob, engine, defmt: false, extra: &[] })
     }
 
     /// Cargo's arguments after the subcommand.
@@ -47,9 +49,13 @@ impl Firmware {
             // Without it defmt lets only errors through.
             cargo.env("DEFMT_LOG", "debug");
         }
-        let features = if self.defmt { format!("{},defmt", self.engine.name()) } else { self.engine.name().into() };
-        cargo.args(["--no-default-features", "--features", &features]);
+        cargo.args(["--no-default-features", "--features", &self.features().join(",")]);
         cargo
+    }
+
+    fn features(&self) -> Vec<&'static str> {
+        let defmt: &[_] = if self.defmt { &["defmt"] } else { &[] };
+        [&[self.engine.name()], defmt, self.extra].concat()
     }
 
     /// Builds it and returns the linked file.
@@ -63,8 +69,7 @@ impl Firmware {
         static BUILT: LazyLock<Mutex<Built>> = LazyLock::new(Mutex::default);
         let mut built = BUILT.lock().unwrap_or_else(PoisonError::into_inner);
         let stem = self.blob.file_stem().unwrap_or_default().to_string_lossy();
-        let log = if self.defmt { "-defmt" } else { "" };
-        let elf = format!("{}-{}-{stem}{log}.elf", self.machine.name, self.engine.name());
+        let elf = format!("{}-{}-{stem}.elf", self.machine.name, self.features().join("-"));
         let elf = paths::artifacts().join(elf);
         let blob = fs::metadata(&self.blob).and_then(|blob| blob.modified());
         let blob = blob.with_context(|| format!("cannot read the blob `{}`", self.blob.display()))?;

@@ -1,6 +1,7 @@
 //! What `cargo xtask` is made of; the tests use it too.
 
 pub mod accuracy;
+pub mod bench;
 pub mod board;
 pub mod demo;
 pub mod docs;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use xtask::{accuracy, board, demo, docs, elf_check, machines::Engine, report, scores, ship, suite};
+use xtask::{accuracy, bench, board, demo, docs, elf_check, machines::Engine, report, scores, ship, suite};
 
 #[derive(Parser)]
 #[command(name = "cargo xtask", about = "Builds, boots, shows and tests latimer")]
@@ -47,6 +47,8 @@ enum Command {
     Scores(scores::Args),
     /// Measure what each way of packing loses against the float model, and write docs/accuracy.md.
     Accuracy(accuracy::Args),
+    /// Count instructions of kernels, operators and phrases on the emulated boards, and write docs/performance.md.
+    Bench(bench::Args),
     /// Evaluate the shipped model in both engines, check the report in Chromium and write docs/report.png.
     Report(report::Args),
 }
@@ -72,6 +74,7 @@ fn run() -> anyhow::Result<()> {
         Command::ShipModel(args) => ship::run(&args),
         Command::Scores(args) => scores::run(&args),
         Command::Accuracy(args) => accuracy::run(&args),
+        Command::Bench(args) => bench::run(&args),
         Command::Report(args) => report::run(&args),
         Command::Build { name, blob, engine } => board::build(&name, blob, engine),
     }

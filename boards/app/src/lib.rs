@@ -5,6 +5,8 @@
 #![cfg_attr(not(test), no_std)]
 
 mod answer;
+#[cfg(feature = "bench")]
+pub mod bench;
 mod fail;
 mod line;
 mod log;

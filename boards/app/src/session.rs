@@ -22,19 +22,31 @@ pub struct Buffers {
     line: LineReader,
     target: String<TARGET_BYTES>,
     json: [u8; JSON_BYTES],
+    #[cfg(feature = "bench")]
+    bench: crate::bench::Memory,
 }
 
 impl Buffers {
     /// Empty buffers.
     #[allow(clippy::new_without_default, reason = "made in statics only")]
     pub const fn new() -> Self {
-        Self { line: LineReader::new(), target: String::new(), json: [0; JSON_BYTES] }
+        Self {
+            line: LineReader::new(),
+            target: String::new(),
+            json: [0; JSON_BYTES],
+            #[cfg(feature = "bench")]
+            bench: crate::bench::Memory::new(),
+        }
     }
 }
 
 /// Answers lines until `:exit` and ends the program: 0 when asked to, 1 when the line broke or the blob is no good.
 pub fn run<P: Port>(port: &mut P, blob: &[u8], arena: &mut [u8], buffers: &mut Buffers) -> ! {
-    let code = match session(port, blob, arena, buffers) {
+    #[cfg(feature = "bench")]
+    let result = crate::bench::session(port, Some((blob, arena)), &mut buffers.bench.0);
+    #[cfg(not(feature = "bench"))]
+    let result = session(port, blob, arena, buffers);
+    let code = match result {
         Ok(true) => 0,
         Ok(false) | Err(_) => 1,
     };
@@ -43,7 +55,7 @@ pub fn run<P: Port>(port: &mut P, blob: &[u8], arena: &mut [u8], buffers: &mut B
 
 /// Answers lines until `:exit` or the end of input; false if the blob can't be run.
 pub fn session<P: Port>(port: &mut P, blob: &[u8], arena: &mut [u8], buffers: &mut Buffers) -> Result<bool, P::Error> {
-    let Buffers { line, target, json } = buffers;
+    let Buffers { line, target, json, .. } = buffers;
     let mut answers = Answers { port, json: false, buffer: json };
     let arena_bytes = arena.len();
     let model = match Model::from_bytes(blob) {

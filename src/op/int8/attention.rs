@@ -50,11 +50,11 @@ pub(super) fn attend(
 
 /// One head's part of a row of `d_model` values.
 #[derive(Clone, Copy)]
-struct Head {
-    d_model: usize,
-    head_dim: usize,
-    heads: usize,
-    head: usize,
+pub(crate) struct Head {
+    pub d_model: usize,
+    pub head_dim: usize,
+    pub heads: usize,
+    pub head: usize,
 }
 
 impl Head {
@@ -74,7 +74,7 @@ impl Head {
 
 /// Scores in base 2, Q16; returns the largest.
 #[inline(always)]
-fn scores(head: Head, q: &[i16], multiplier: Multiplier, keys: Cached<Int8>, out: &mut [i32]) -> i32 {
+pub(crate) fn scores(head: Head, q: &[i16], multiplier: Multiplier, keys: Cached<Int8>, out: &mut [i32]) -> i32 {
     let mut largest = i32::MIN;
     for ((key, scale), out) in head.rows(keys.rows).zip(head.scales(keys.scales)).zip(out) {
         let acc = q.iter().zip(key).fold(0i32, |acc, (&q, &k)| acc.wrapping_add(q as i32 * k as i32));
@@ -90,7 +90,13 @@ fn scores(head: Head, q: &[i16], multiplier: Multiplier, keys: Cached<Int8>, out
 /// not attended to takes no precision from those that are. Returns the sum of the numerators, by which the context is
 /// still to be divided, and the exponent. `scores` is overwritten with the numerators.
 #[inline(always)]
-fn softmax(head: Head, largest: i32, scales: &[Scale], scores: &mut [i32], weights: &mut [i16]) -> (u32, i32) {
+pub(crate) fn softmax(
+    head: Head,
+    largest: i32,
+    scales: &[Scale],
+    scores: &mut [i32],
+    weights: &mut [i16],
+) -> (u32, i32) {
     let count = scales.len() / head.heads.max(1);
     let (mut sum, mut top) = (0u32, i32::MIN);
     for (score, scale) in scores.iter_mut().take(count).zip(head.scales(scales)) {
@@ -112,7 +118,7 @@ fn softmax(head: Head, largest: i32, scales: &[Scale], scores: &mut [i32], weigh
 
 /// Sum of weighted values, exact in i32.
 #[inline(always)]
-fn context(head: Head, weights: &[i16], values: &[i8], out: &mut [i32]) {
+pub(crate) fn context(head: Head, weights: &[i16], values: &[i8], out: &mut [i32]) {
     out.fill(0);
     for (value, &weight) in head.rows(values).zip(weights) {
         for (out, &value) in out.iter_mut().zip(value) {

@@ -9,7 +9,7 @@
 //! | keys, values | i8, one dynamic scale a position and head |
 //! | softmax weights | Q15 |
 
-mod attention;
+pub(crate) mod attention;
 mod embedding;
 mod feed_forward;
 mod layer_norm;

@@ -19,7 +19,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use object::{Architecture, Object, ObjectSection, ObjectSymbol, SectionKind, SymbolKind};
+use object::elf::FileHeader32;
+use object::read::elf::AttributesSection;
+use object::{Architecture, Endianness, Object, ObjectSection, ObjectSymbol, SectionKind, SymbolKind};
 
 use crate::firmware::{Firmware, build_kernels};
 use crate::machines::{Engine, KERNEL_MACHINES, MACHINES};
@@ -145,23 +147,22 @@ pub fn check_bytes(data: &[u8]) -> Result<Report> {
 /// Whether an Arm firmware was built for a core with MVE, by its build attributes (Arm IHI 0045, Tag_MVE_arch).
 fn has_mve(file: &object::File<'_>) -> Result<bool> {
     const TAG_MVE_ARCH: u64 = 48;
-    let object::File::Elf32(elf) = file else { return Ok(false) };
-    for section in elf.elf_section_table().iter() {
-        let Some(attributes) = section.attributes(elf.endian(), elf.data())? else { continue };
-        let mut subsections = attributes.subsections()?;
-        while let Some(subsection) = subsections.next()? {
-            let mut parts = subsection.subsubsections();
-            while let Some(part) = parts.next()? {
-                let mut attributes = part.attributes();
-                while let Some(tag) = attributes.read_tag()? {
-                    match tag {
-                        TAG_MVE_ARCH => return Ok(attributes.read_integer()? != 0),
-                        // Names and what further tags with odd numbers say are strings; one tag has both.
-                        4 | 5 => drop(attributes.read_string()?),
-                        32 => drop((attributes.read_integer()?, attributes.read_string()?)),
-                        33.. if tag % 2 == 1 => drop(attributes.read_string()?),
-                        _ => drop(attributes.read_integer()?),
-                    }
+    let Some(section) = file.section_by_name(".ARM.attributes") else { return Ok(false) };
+    let sections = AttributesSection::<FileHeader32<Endianness>>::new(file.endianness(), section.data()?)?;
+    let mut sections = sections.subsections()?;
+    while let Some(section) = sections.next()? {
+        let mut parts = section.subsubsections();
+        while let Some(part) = parts.next()? {
+            let mut attributes = part.attributes();
+            while let Some(tag) = attributes.read_tag()? {
+                match tag {
+                    TAG_MVE_ARCH => return Ok(attributes.read_integer()? != 0),
+                    // The two names of the processor, and by the rule for later tags the odd ones, are strings; tag 32 is
+                    // a number and a string.
+                    4 | 5 => _ = attributes.read_string()?,
+                    32 => _ = (attributes.read_integer()?, attributes.read_string()?),
+                    33.. if tag % 2 == 1 => _ = attributes.read_string()?,
+                    _ => _ = attributes.read_integer()?,
                 }
             }
         }

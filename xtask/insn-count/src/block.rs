@@ -1,0 +1,107 @@
+//! Translated blocks: what QEMU runs without looking up between its first instruction and its last.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use crate::class::{Class, Counts, Decoded, Marker};
+use crate::{riscv, thumb};
+
+/// The guest's instruction set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Isa {
+    Thumb,
+    RiscV,
+}
+
+/// A block, and how often it ran in the present region.
+#[derive(Debug)]
+pub struct Block {
+    pub start: u64,
+    /// The address after its last instruction.
+    pub end: u64,
+    pub counts: Counts,
+    pub runs: AtomicU64,
+    /// Its markers, each with the counts of the instructions after it.
+    pub markers: Vec<(usize, Marker, Counts)>,
+    /// Those of its instructions that read memory; among the vector and float ones some write.
+    pub readers: Vec<usize>,
+}
+
+impl Block {
+    /// From its instructions' addresses and first four bytes.
+    ///
+    /// Lengths come from the encoding: at the end of a page QEMU 7.2 gives more bytes than an instruction has.
+    pub fn new(isa: Isa, insns: impl IntoIterator<Item = (u64, [u8; 4])>) -> Self {
+        let mut block = Block {
+            start: u64::MAX,
+            end: 0,
+            counts: Counts::default(),
+            runs: AtomicU64::new(0),
+            markers: Vec::new(),
+            readers: Vec::new(),
+        };
+        let mut before = None;
+        for (index, (address, bytes)) in insns.into_iter().enumerate() {
+            let (insn, length, marker) = look(isa, bytes);
+            block.start = block.start.min(address);
+            block.end = address + length;
+            match marker {
+                Some(marker) => {
+                    // Before it so far; what comes after it follows below.
+                    block.markers.push((index, marker, block.counts));
+                    before = None;
+                }
+                None => {
+                    if matches!(insn.class, Class::Load | Class::LoadMultiple | Class::VectorMemory | Class::Float) {
+                        block.readers.push(index);
+                    }
+                    block.counts.add(insn, before);
+                    before = Some(insn.class);
+                }
+            }
+        }
+        for (_, _, counts) in &mut block.markers {
+            let mut after = block.counts;
+            after.add_times(counts, -1);
+            *counts = after;
+        }
+        block
+    }
+
+    /// Takes the number of runs and starts again from zero.
+    pub fn take_runs(&self) -> u64 {
+        self.runs.swap(0, Relaxed)
+    }
+}
+
+fn look(isa: Isa, bytes: [u8; 4]) -> (Decoded, u64, Option<Marker>) {
+    let [a, b, c, d] = bytes;
+    let (first, second) = (u16::from_le_bytes([a, b]), u16::from_le_bytes([c, d]));
+    match isa {
+        Isa::Thumb => (thumb::decode(first, second), thumb::length(first) as u64, thumb::marker(first)),
+        Isa::RiscV => (riscv::decode(first, second), riscv::length(first) as u64, riscv::marker(first, second)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Addresses and bytes of halfwords laid one after the other, each an instruction.
+    fn narrow(halfwords: &[u16]) -> Vec<(u64, [u8; 4])> {
+        let bytes = |h: &u16| [h.to_le_bytes()[0], h.to_le_bytes()[1], 0, 0];
+        halfwords.iter().enumerate().map(|(i, h)| (0x100 + 2 * i as u64, bytes(h))).collect()
+    }
+
+    #[test]
+    fn counts_between_markers_and_first_loads() {
+        // ldr, ldr, marker, adds, ldr, str, ldr, marker, bx
+        let block =
+            Block::new(Isa::Thumb, narrow(&[0x6801, 0x6801, 0xbfa0, 0x3101, 0x6801, 0x6001, 0x6801, 0xbfb0, 0x4770]));
+        assert_eq!((block.start, block.end), (0x100, 0x112));
+        assert_eq!(block.counts.instructions(), 7);
+        assert_eq!(block.counts.0[Class::Load as usize], 4);
+        assert_eq!(block.counts.0[Class::FirstLoad as usize], 2);
+        let after: Vec<_> = block.markers.iter().map(|(at, kind, after)| (*at, *kind, after.instructions())).collect();
+        assert_eq!(after, [(2, Marker::Start, 5), (7, Marker::Stop, 1)]);
+    }
+}

@@ -1,0 +1,113 @@
+//! What ran between two markers.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use crate::block::Block;
+use crate::class::{Counts, NAMES};
+
+/// Reads from one range of addresses.
+#[derive(Debug, Default)]
+pub struct Reads {
+    start: u64,
+    total: u64,
+    seen: Vec<bool>,
+}
+
+impl Reads {
+    /// Of the addresses from `start` up to `end`.
+    pub fn of(start: u64, end: u64) -> Self {
+        Reads { start, total: 0, seen: vec![false; end.saturating_sub(start) as usize] }
+    }
+
+    /// Notes a load of `len` bytes.
+    pub fn note(&mut self, address: u64, len: u64) {
+        let Some(at) = address.checked_sub(self.start) else { return };
+        if let Some(seen) = self.seen.get_mut(at as usize..(at + len) as usize) {
+            self.total += len;
+            seen.fill(true);
+        }
+    }
+
+    /// Forgets all.
+    pub fn clear(&mut self) {
+        self.total = 0;
+        self.seen.fill(false);
+    }
+
+    fn distinct(&self) -> usize {
+        self.seen.iter().filter(|&&seen| seen).count()
+    }
+}
+
+/// A region's lines. `head` are the counts after the marker that began it, `tail` those after the one that ended it,
+/// which have been counted with their block. Blocks start again from zero.
+pub fn lines(
+    index: u64,
+    blocks: &[&'static Block],
+    (start, head): (u64, Counts),
+    (stop, tail): (u64, Counts),
+    taken: u64,
+    reads: Option<&Reads>,
+    profile: bool,
+) -> String {
+    let mut sum = head;
+    let mut places = BTreeMap::from([(start, head.instructions())]);
+    for block in blocks {
+        let runs = block.take_runs() as i64;
+        if runs > 0 {
+            sum.add_times(&block.counts, runs);
+            *places.entry(block.start).or_default() += block.counts.instructions() * runs;
+        }
+    }
+    sum.add_times(&tail, -1);
+    *places.entry(stop).or_default() -= tail.instructions();
+
+    let mut text = String::new();
+    if profile {
+        for (address, instructions) in places {
+            let _ = writeln!(text, "at {address:#x} instructions={instructions}");
+        }
+    }
+    let _ = write!(text, "region {index}");
+    for (name, count) in NAMES.iter().zip(sum.0).filter(|(_, count)| *count != 0) {
+        let _ = write!(text, " {name}={count}");
+    }
+    let _ = write!(text, " taken={taken}");
+    if let Some(reads) = reads {
+        let _ = write!(text, " read={} distinct={}", reads.total, reads.distinct());
+    }
+    text.push('\n');
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::block::Isa;
+    use std::sync::atomic::Ordering::Relaxed;
+
+    #[test]
+    fn sums_blocks_and_corrects_for_both_ends() {
+        let insns = |halfwords: &[u16]| {
+            let bytes = |h: &u16| [h.to_le_bytes()[0], h.to_le_bytes()[1], 0, 0];
+            let placed = halfwords.iter().enumerate().map(|(i, h)| (2 * i as u64, bytes(h)));
+            Box::leak(Box::new(Block::new(Isa::Thumb, placed)))
+        };
+        let first: &'static Block = insns(&[0x3101, 0xbfa0, 0x3101, 0xe000]);
+        let second: &'static Block = insns(&[0x6801, 0xbfb0, 0x4770]);
+        // The first block was entered before the region began, so that its runs have been dropped.
+        second.runs.store(1, Relaxed);
+        let mut reads = Reads::of(0x1000, 0x1010);
+        for (address, len) in [(0x1000, 4), (0x1002, 4), (0x100e, 4), (0xfff, 4), (0x100f, 1)] {
+            reads.note(address, len);
+        }
+        let (head, tail) = (first.markers[0].2, second.markers[0].2);
+        let text = lines(3, &[first, second], (0x10, head), (0x20, tail), 1, Some(&reads), true);
+        let wanted = "at 0x0 instructions=2\nat 0x10 instructions=2\nat 0x20 instructions=-1\n\
+                      region 3 load=1 alu=1 branch=1 first_load=1 taken=1 read=9 distinct=7\n";
+        assert_eq!(text, wanted);
+        let again = lines(4, &[first, second], (0x10, head), (0x20, Counts::default()), 0, None, false);
+        assert_eq!(again, "region 4 alu=1 branch=1 taken=0\n");
+    }
+}
