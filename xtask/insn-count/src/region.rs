@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use crate::block::Block;
-use crate::class::{Counts, NAMES};
+use crate::class::{Class, Counts, NAMES};
 
 /// Bytes of a line of the buffer below.
 const LINE: u64 = 16;
@@ -61,6 +61,15 @@ impl Reads {
     }
 }
 
+/// What happened between blocks.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Flow {
+    /// Blocks that lay elsewhere than right behind the one before.
+    pub taken: u64,
+    /// Blocks right behind the one before that began with a load, after a load or store.
+    pub overlaps: u64,
+}
+
 /// A region's lines. `head` are the counts after the marker that began it, `tail` those after the one that ended it,
 /// which have been counted with their block. Blocks start again from zero.
 pub fn lines(
@@ -68,7 +77,7 @@ pub fn lines(
     blocks: &[&'static Block],
     (start, head): (u64, Counts),
     (stop, tail): (u64, Counts),
-    taken: u64,
+    flow: Flow,
     reads: Option<&Reads>,
     profile: bool,
 ) -> String {
@@ -83,6 +92,7 @@ pub fn lines(
     }
     sum.add_times(&tail, -1);
     *places.entry(stop).or_default() -= tail.instructions();
+    sum.0[Class::FirstLoad as usize] -= flow.overlaps as i64;
 
     let mut text = String::new();
     if profile {
@@ -94,7 +104,7 @@ pub fn lines(
     for (name, count) in NAMES.iter().zip(sum.0).filter(|(_, count)| *count != 0) {
         let _ = write!(text, " {name}={count}");
     }
-    let _ = write!(text, " taken={taken}");
+    let _ = write!(text, " taken={}", flow.taken);
     if let Some(reads) = reads {
         let fetched = reads.fetches * LINE;
         let _ = write!(text, " read={} fetched={fetched} distinct={}", reads.total, reads.distinct());
@@ -142,11 +152,12 @@ mod tests {
             reads.note(address, len);
         }
         let (head, tail) = (first.markers[0].2, second.markers[0].2);
-        let text = lines(3, &[first, second], (0x10, head), (0x20, tail), 1, Some(&reads), true);
+        let text =
+            lines(3, &[first, second], (0x10, head), (0x20, tail), Flow { taken: 1, overlaps: 1 }, Some(&reads), true);
         let wanted = "at 0x0 instructions=2\nat 0x10 instructions=2\nat 0x20 instructions=-1\n\
-                      region 3 load=1 alu=1 branch=1 first_load=1 taken=1 read=9 fetched=16 distinct=7\n";
+                      region 3 load=1 alu=1 branch=1 taken=1 read=9 fetched=16 distinct=7\n";
         assert_eq!(text, wanted);
-        let again = lines(4, &[first, second], (0x10, head), (0x20, Counts::default()), 0, None, false);
+        let again = lines(4, &[first, second], (0x10, head), (0x20, Counts::default()), Flow::default(), None, false);
         assert_eq!(again, "region 4 alu=1 branch=1 taken=0\n");
     }
 }

@@ -82,8 +82,10 @@ pub fn run(args: &Args) -> Result<()> {
             page::write(machine, &tables)?;
         }
     }
-    for line in &wrong {
-        println!("{line}");
+    let shown = if args.check { wrong.len() } else { 10 };
+    wrong.iter().take(shown).for_each(|line| println!("{line}"));
+    if wrong.len() > shown {
+        println!("{} more counts are not as recorded; `--check` shows them", wrong.len() - shown);
     }
     if args.check && !wrong.is_empty() {
         bail!(

@@ -80,10 +80,10 @@ pub fn cases() -> Vec<Case> {
 fn attention() -> Vec<Case> {
     let mut cases = Vec::new();
     for (part, name, products) in [("scores", "QK^T", 1), ("context", "A.V", 1), ("whole", "all, with softmax", 2)] {
-        for tokens in [1, 16] {
+        for (tokens, queries) in [(1, "one query"), (16, "16 queries")] {
             cases.push(Case {
                 group: Group::Attention,
-                name: format!("{name} over 16 positions, {tokens} queries"),
+                name: format!("{name} over 16 positions, {queries}"),
                 command: format!("attend {part} 16 32 4 {tokens}"),
                 units: products * 16 * 32 * 4 * tokens,
             });
