@@ -84,6 +84,8 @@ pub struct Measured {
     pub phrases: Vec<PhraseFigure>,
     /// Commands whose answers were the same with both sets of kernels.
     pub equal: usize,
+    /// Whether a recipe's phrases to calibrate on were not there.
+    pub skipped: bool,
 }
 
 impl Measured {
@@ -111,17 +113,18 @@ impl Measured {
 }
 
 /// Measures a board; `filter` picks figures by a part of their names.
-pub fn measure(machine: &'static Machine, plugin: &Path, filter: Option<&str>) -> Result<Measured> {
+pub fn measure(machine: &'static Machine, plugin: &Path, recipes: &[Recipe], filter: Option<&str>) -> Result<Measured> {
     let wanted = |name: &str| filter.is_none_or(|filter| name.contains(filter));
     let cases: Vec<Case> = cases().into_iter().filter(|case| wanted(&case.name)).collect();
     let phrases = wanted("phrase");
-    let mut measured = Measured { figures: Vec::new(), phrases: Vec::new(), equal: 0 };
-    for recipe in [Recipe::Fast, Recipe::Best] {
+    let mut measured = Measured { figures: Vec::new(), phrases: Vec::new(), equal: 0, skipped: false };
+    for &recipe in recipes {
         let fast = recipe == Recipe::Fast;
         if !fast && !phrases {
             continue;
         }
         let Some(blob) = blob(recipe)? else {
+            measured.skipped = true;
             println!("skipped: recipe `best`, which is calibrated on ../shared/data/en-es/train.tsv");
             continue;
         };
