@@ -6,10 +6,10 @@
 
 use crate::arena::Carver;
 use crate::blob::layout::{NONE, SpecHeader, TensorEntry};
-use crate::blob::tensor::{RowBlocks, dtype};
+use crate::blob::tensor::dtype;
 use crate::blob::{CRC32, Tensor};
 use crate::engine::{AttendScratch, Cached, Engine};
-use crate::kernel::{self, ROWS};
+use crate::kernel::{self, Packing};
 use crate::model::Model;
 use crate::num::{Multiplier, Scale};
 use crate::op::int8::Int8;
@@ -76,42 +76,20 @@ pub struct Shape {
 /// A tensor of pseudo-random weights, laid as the kernels of this build want them.
 fn matrix<'a>(carver: &mut Carver<'a>, shape: &Shape) -> Option<Tensor<'a>> {
     let Shape { cols, rows, bits, weight_bits, group, .. } = *shape;
-    let blocks = rows.div_ceil(ROWS);
-    let (dtype, len) = match (weight_bits, group) {
-        (8, 0) => (dtype::I8, kernel::padded_len(rows, cols)?),
-        (8, _) => (dtype::I8_GROUPS, kernel::block_columns(cols, group)?.checked_mul(blocks * ROWS)?),
-        _ => (dtype::I4, kernel::block_bytes(cols, group)?.checked_mul(blocks)?),
+    let (dtype, packing) = match (weight_bits, group) {
+        (8, 0) => (dtype::I8, Packing::Int8),
+        (8, _) => (dtype::I8_GROUPS, Packing::Int8Groups(group)),
+        _ => (dtype::I4, Packing::Int4(group)),
     };
+    let len = packing.matrix_len(rows, cols)?;
     let scales = len.next_multiple_of(4);
     let bias = (scales + 2 * rows).next_multiple_of(4);
     let memory = carver.take::<u8>(bias + 4 * rows).ok()?;
-    let mut place = memory.iter_mut();
+    let (weights, rest) = memory.split_at_mut_checked(len)?;
+    let scale = |row: usize, col: usize| 1 + noise(2, row + col / packing.group(cols) * rows) as u8 % 15;
+    packing.store((rows, cols), |row, col| signed(1, row * cols + col, weight_bits) as i8, scale, weights);
+    let mut place = rest.iter_mut();
     let mut put = |byte: u8| place.next().map_or((), |place| *place = byte);
-    let weight = |at: Option<(usize, usize)>| at.map_or(0, |(row, col)| signed(1, row * cols + col, weight_bits));
-    let scale = |row: usize, group: usize| if row < rows { 1 + noise(2, row + group * rows) as u8 % 15 } else { 0 };
-    match dtype {
-        dtype::I8 => kernel::pack_order(rows, cols, |at| put(weight(at) as u8)),
-        _ => {
-            for block in (0..rows).step_by(ROWS) {
-                let lane = |i: usize, col: usize| weight((block + i < rows).then_some((block + i, col)));
-                for first in (0..cols).step_by(group) {
-                    (block..block + ROWS).for_each(|row| put(scale(row, first / group)));
-                    for col in first..cols.min(first + group) {
-                        if dtype == dtype::I4 {
-                            put((lane(0, col) & 15 | lane(1, col) << 4) as u8);
-                            put((lane(2, col) & 15 | lane(3, col) << 4) as u8);
-                        } else {
-                            (0..ROWS).for_each(|i| put(lane(i, col) as u8));
-                        }
-                    }
-                }
-                if dtype == dtype::I4 {
-                    let written = cols.div_ceil(group) * ROWS + 2 * cols;
-                    (written..written.next_multiple_of(4)).for_each(|_| put(0));
-                }
-            }
-        }
-    }
     (0..scales - len).for_each(|_| put(0));
     (0..rows)
         .for_each(|row| ((1 << 15) + (noise(3, row) as u16 >> 1)).to_le_bytes().map(&mut put).iter().for_each(drop));
@@ -126,7 +104,7 @@ fn matrix<'a>(carver: &mut Carver<'a>, shape: &Shape) -> Option<Tensor<'a>> {
     Some(Tensor::new(entry, memory))
 }
 
-/// The kernel alone: exact sums from activations that are quantized already. Groups of 4-bit weights have none.
+/// The kernel alone: exact sums from activations that are quantized already.
 pub fn multiply<M: Marks>(memory: &mut [u8], shape: &Shape) -> Option<u32> {
     let mut carver = Carver::new(memory);
     let tensor = matrix(&mut carver, shape)?;
@@ -134,13 +112,8 @@ pub fn multiply<M: Marks>(memory: &mut [u8], shape: &Shape) -> Option<u32> {
     let out = carver.take::<i32>(shape.rows * shape.tokens).ok()?;
     fill(x, |i| signed(5, i, shape.bits) as i16);
     let (cols, rows) = (shape.cols, shape.rows);
-    match tensor.row_blocks() {
-        RowBlocks::Int8(weights) => measure::<M, _>(|| kernel::multiply_i8(weights, cols, x, rows, out)),
-        RowBlocks::Int8Groups(weights, group) => {
-            measure::<M, _>(|| kernel::multiply_i8_groups(weights, group, cols, x, rows, out));
-        }
-        RowBlocks::Int4(..) => return None,
-    }
+    let (packing, weights) = (tensor.packing()?, tensor.packed());
+    measure::<M, _>(|| kernel::multiply(packing, weights, cols, x, rows, out));
     checksum(out)
 }
 

@@ -31,6 +31,15 @@
 //! - `std`: kernels for the host's own instruction set, chosen at run time; the bits stay the same.
 //! - `json`: the report that boards and `model-gen translate --json` write.
 //! - `portable`: the portable kernels alone, on every target; the bits stay the same.
+//! - `dsp`, `mve`: the core has that extension of Arm's, where the build's flags don't say so (next section).
+//!
+//! # Instruction sets
+//!
+//! Kernels are chosen when the crate is compiled, by the target and, on `thumbv8m.main`, by the core that
+//! `-C target-cpu` names: `cortex-m33` and `cortex-m35p` have DSP instructions, `cortex-m55` and `cortex-m85` have MVE
+//! too. `thumbv7em` always has DSP instructions. Where such flags can't be set, the features `dsp` and `mve` say the
+//! same of Arm targets and nothing of others; a firmware that claims an extension its core has not ends in a fault. MVE
+//! needs the coprocessors 10 and 11 enabled (CPACR) before the first call.
 #![no_std]
 
 #[cfg(target_endian = "big")]
@@ -77,12 +86,16 @@ pub use translate::Stats;
 pub use translator::Translator;
 
 /// Includes a blob's bytes at the alignment that reading in place needs.
+///
+/// They lie among the program's constants, or in a section of the linker script's, for flash that the program is not in:
+/// `include_blob!("example.blob", section = ".qspi")`.
 #[macro_export]
 macro_rules! include_blob {
-    ($path:expr $(,)?) => {{
+    ($path:expr $(, section = $section:literal)? $(,)?) => {{
         #[repr(C, align(16))]
         struct Aligned<T: ?Sized>(T);
-        static ALIGNED: &Aligned<[u8]> = &Aligned(*include_bytes!($path));
+        $(#[unsafe(link_section = $section)])?
+        static ALIGNED: Aligned<[u8; include_bytes!($path).len()]> = Aligned(*include_bytes!($path));
         &ALIGNED.0
     }};
 }

@@ -9,7 +9,8 @@ use latimer::blob::layout::{
 use latimer::blob::tokenizer::{Algorithm, TokenizerTables, source_flag, target_flag};
 use latimer::blob::vocab::{VocabEntry, VocabParts};
 use latimer::blob::{Parts, Spec, emit, emit_len, tensor::dtype};
-use latimer::kernel::{ROWS, padded_len};
+use latimer::kernel::layout::LAYOUT_TILES;
+use latimer::kernel::{Packing, padded_len};
 use latimer::text::vocab::{SourceKind, TargetKind};
 use latimer::{BlobError, EngineKind, Error, Limits, LogitsCrc, Model, SelfTestError};
 
@@ -46,10 +47,11 @@ fn tensor(engine: EngineKind, role: Role, block: u16, rows: usize, cols: usize, 
         bias: NONE,
         ..TensorEntry::default()
     };
-    let len = padded_len(rows, cols).unwrap();
     match (role.is_linear(), engine) {
         (true, EngineKind::Int8) => {
-            let elements: Vec<u8> = (0..len).map(|_| next()).collect();
+            let codes: Vec<i8> = (0..rows * cols).map(|_| next() as i8).collect();
+            let mut elements = vec![0; Packing::Int8.matrix_len(rows, cols).unwrap()];
+            Packing::Int8.store((rows, cols), |row, col| codes[row * cols + col], |_, _| 0, &mut elements);
             let scales: Vec<u8> = (0..rows).flat_map(|_| (20_000 + next() as u16).to_le_bytes()).collect();
             let bias: Vec<u8> = (0..rows).flat_map(|_| ((next() as i32 - 128) * 64).to_le_bytes()).collect();
             (entry.dtype, entry.in_bits, entry.scale_shift, entry.out_frac) = (dtype::I8, 8, 28, 16);
@@ -61,6 +63,7 @@ fn tensor(engine: EngineKind, role: Role, block: u16, rows: usize, cols: usize, 
         (true, EngineKind::F16) => {
             // Sign, exponent 2^-2 or 2^-1, some mantissa.
             let half = |b: u8| ((b as u16 & 0x80) << 8 | 0x3400 | (b as u16 & 0x7f) << 3).to_le_bytes();
+            let len = padded_len(rows, cols).unwrap();
             let elements: Vec<u8> = (0..len).flat_map(|_| half(next())).collect();
             (entry.dtype, entry.embed_scale) = (dtype::F16, 1.5f32.to_bits());
             entry.data = push(weights, &elements);
@@ -185,7 +188,7 @@ fn blob(engine: EngineKind) -> Vec<u8> {
         (SectionKind::SourceVocab, &source_vocab),
         (SectionKind::Meta, b"name=tiny\nlicence=MIT OR Apache-2.0\n"),
     ];
-    let parts = Parts { header: Header { engine: engine as u8, ..Header::default() }, sections };
+    let parts = Parts { header: Header { engine: engine as u8, layout: LAYOUT_TILES, ..Header::default() }, sections };
     let mut bytes = vec![0; emit_len(&parts)];
     assert_eq!(emit(&parts, &mut bytes), Some(bytes.len()));
     bytes
@@ -322,5 +325,4 @@ fn damage_is_an_error_or_harmless() {
         let crooked = Model::from_bytes(&shifted[offset..offset + good.len()]).unwrap_err();
         assert_eq!(crooked, Error::Blob(BlobError::Misaligned));
     }
-    assert_eq!(ROWS, 4, "the blobs above are padded for blocks of four rows");
 }

@@ -20,7 +20,7 @@ record! {
         version: u16 @ 8,
         /// Engine: 0 int8, 1 f16.
         engine: u8 @ 10,
-        /// Weight layout: 0 portable rows of 4.
+        /// Weight layout: 1 tiles of four rows.
         layout: u8 @ 11,
         /// Length of the whole blob in bytes; bytes past it are not looked at.
         total_len: u32 @ 12,

@@ -48,7 +48,7 @@ impl<'a> Blob<'a> {
         container.check()?;
         let header = container.header();
         let engine = EngineKind::from_header(header.engine)?;
-        if header.layout != crate::kernel::LAYOUT_ROWS4 {
+        if header.layout != crate::kernel::layout::LAYOUT_TILES {
             return Err(BlobError::Layout { found: header.layout });
         }
         let spec = Spec::parse(container.required(SectionKind::Spec)?)?;

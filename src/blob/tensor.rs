@@ -1,12 +1,8 @@
 //! Tensors as they lie in the weights section.
 
 use super::layout::{NONE, Role, TensorEntry};
-use crate::kernel::{ROWS, block_bytes, block_columns, padded_len};
-#[cfg(feature = "int8")]
-use crate::kernel::{group_bytes, group_scales, portable::nibbles};
+use crate::kernel::{Packing, ROWS, padded_len};
 use bytemuck::{AnyBitPattern, try_cast_slice};
-#[cfg(feature = "int8")]
-use core::slice::ChunksExact;
 
 /// Element types, as stored in [`TensorEntry::dtype`].
 pub mod dtype {
@@ -22,17 +18,6 @@ pub mod dtype {
     pub const I4: u8 = 4;
     /// Signed 8-bit weights in groups of columns, a 4-bit scale for each row and group, and one for each row.
     pub const I8_GROUPS: u8 = 5;
-}
-
-/// The weights of a quantized matrix in row blocks.
-#[cfg(feature = "int8")]
-pub(crate) enum RowBlocks<'a> {
-    /// A group a column.
-    Int8(&'a [[i8; ROWS]]),
-    /// The same with the scales of each group before it, and the columns of a group.
-    Int8Groups(&'a [[i8; ROWS]], usize),
-    /// Blocks of bytes, and the columns of a group.
-    Int4(ChunksExact<'a, u8>, usize),
 }
 
 /// One tensor: its entry, and the section that holds its elements.
@@ -82,82 +67,39 @@ impl<'a> Tensor<'a> {
             .unwrap_or_default()
     }
 
-    /// The matrix as the integer kernels take it.
-    #[cfg(feature = "int8")]
-    pub(crate) fn row_blocks(&self) -> RowBlocks<'a> {
-        let (cols, group) = (self.cols().max(1), self.group());
-        match (self.entry.dtype, block_bytes(cols, group)) {
-            (dtype::I4, Some(bytes)) => RowBlocks::Int4(self.grouped().chunks_exact(bytes), group),
-            (dtype::I8_GROUPS, _) => RowBlocks::Int8Groups(try_cast_slice(self.grouped()).unwrap_or_default(), group),
-            _ => RowBlocks::Int8(self.blocks::<i8>()),
-        }
+    /// How the weights of a quantized matrix lie; `None` for other tensors.
+    pub const fn packing(&self) -> Option<Packing> {
+        Some(match self.entry.dtype {
+            dtype::I8 => Packing::Int8,
+            dtype::I8_GROUPS => Packing::Int8Groups(self.entry.group as usize),
+            dtype::I4 => Packing::Int4(self.entry.group as usize),
+            _ => return None,
+        })
     }
 
-    /// Columns of a group; never zero.
-    fn group(&self) -> usize {
-        (self.entry.group as usize).max(1)
+    /// Bytes of a quantized matrix; `None` where they do not fit the address space.
+    fn packed_len(&self) -> Option<usize> {
+        self.packing()?.matrix_len(self.rows(), self.cols())
     }
 
-    /// Bytes of a matrix in groups; `None` where they do not fit the address space.
-    fn grouped_len(&self) -> Option<usize> {
-        let (cols, group) = (self.cols(), self.group());
-        let block = match self.entry.dtype {
-            dtype::I4 => block_bytes(cols, group)?,
-            _ => block_columns(cols, group)?.checked_mul(ROWS)?,
-        };
-        block.checked_mul(self.rows().div_ceil(ROWS))
-    }
-
-    #[cfg(feature = "int8")]
-    fn grouped(&self) -> &'a [u8] {
-        self.grouped_len().and_then(|len| self.elements(self.entry.data, len)).unwrap_or_default()
+    /// A quantized matrix as it lies; empty for other tensors.
+    pub fn packed(&self) -> &'a [u8] {
+        self.packed_len().and_then(|len| self.elements(self.entry.data, len)).unwrap_or_default()
     }
 
     /// A quantized weight in units of its row's scale; zero where the indices are outside the matrix.
     #[cfg(feature = "int8")]
     #[inline(never)]
     pub fn weight(&self, row: usize, col: usize) -> i32 {
-        match self.row_blocks() {
-            RowBlocks::Int8(blocks) => self.at(blocks, row, col) as i32,
-            RowBlocks::Int8Groups(blocks, group) => {
-                let weight = || {
-                    let block = block_columns(self.cols(), group)?.checked_mul(row / ROWS)?;
-                    let scales = blocks.get(block + col / group * (group + 1))?;
-                    let weights = blocks.get(block + col + col / group + 1)?;
-                    Some(group_scales(*scales).get(row % ROWS)? * *weights.get(row % ROWS)? as i32)
-                };
-                if col < self.cols() { weight().unwrap_or(0) } else { 0 }
-            }
-            RowBlocks::Int4(mut blocks, group) => {
-                let mut weight = || {
-                    let block = blocks.nth(row / ROWS)?;
-                    let bytes = block.get(col / group * group_bytes(group)..)?;
-                    let (scales, weights) = bytes.split_first_chunk::<ROWS>()?;
-                    let pair = *weights.as_chunks::<2>().0.get(col % group)?;
-                    let weight = nibbles(pair).into_iter().nth(row % ROWS)?;
-                    Some(weight * *scales.get(row % ROWS)? as i32)
-                };
-                if col < self.cols() { weight().unwrap_or(0) } else { 0 }
-            }
-        }
+        self.packing().and_then(|packing| packing.weight(self.packed(), self.cols(), row, col)).unwrap_or(0)
     }
 
     /// A row of quantized weights in units of its scale, which 16 bits hold; zeros where the index is outside the matrix.
     #[cfg(feature = "int8")]
     pub(crate) fn row(&self, row: usize, out: &mut [i16]) {
         out.fill(0);
-        match self.row_blocks() {
-            RowBlocks::Int8(blocks) => {
-                let block = blocks.get(row / ROWS * self.cols()..).unwrap_or_default();
-                for (out, w) in out.iter_mut().zip(block) {
-                    *out = w.get(row % ROWS).copied().unwrap_or(0) as i16;
-                }
-            }
-            RowBlocks::Int8Groups(..) | RowBlocks::Int4(..) => {
-                for (col, out) in out.iter_mut().enumerate() {
-                    *out = self.weight(row, col) as i16;
-                }
-            }
+        if let Some(packing) = self.packing() {
+            packing.row(self.packed(), self.cols(), row, out);
         }
     }
 
@@ -192,9 +134,8 @@ impl<'a> Tensor<'a> {
         let elements = padded_len(rows, self.cols()).unwrap_or(0);
         let optional = |offset: u32, size: usize| if offset == NONE { 0 } else { rows * size };
         match self.entry.dtype {
-            dtype::I8 => elements + optional(self.entry.scales, 2) + optional(self.entry.bias, 4),
-            dtype::I4 | dtype::I8_GROUPS => {
-                self.grouped_len().unwrap_or(0) + optional(self.entry.scales, 2) + optional(self.entry.bias, 4)
+            dtype::I8 | dtype::I4 | dtype::I8_GROUPS => {
+                self.packed_len().unwrap_or(0) + optional(self.entry.scales, 2) + optional(self.entry.bias, 4)
             }
             dtype::F16 => elements * 2 + optional(self.entry.bias, 4),
             // Gamma is i16 in the int8 engine, which alone records fraction bits, and f32 in the other.
@@ -208,10 +149,12 @@ impl<'a> Tensor<'a> {
         let (rows, e) = (self.rows(), &self.entry);
         let Some(len) = padded_len(rows, self.cols()) else { return false };
         let data = match e.dtype {
-            dtype::I8 => self.elements::<[i8; ROWS]>(e.data, len / ROWS).is_some() && e.scales != NONE,
-            dtype::I4 | dtype::I8_GROUPS => {
-                let len = self.grouped_len();
-                len.is_some_and(|len| self.elements::<u8>(e.data, len).is_some()) && e.scales != NONE && e.group != 0
+            dtype::I8 | dtype::I4 | dtype::I8_GROUPS => {
+                let len = self.packed_len();
+                let grouped = e.dtype != dtype::I8;
+                len.is_some_and(|len| self.elements::<u8>(e.data, len).is_some())
+                    && e.scales != NONE
+                    && (e.group != 0) == grouped
             }
             dtype::F16 => self.elements::<[u16; ROWS]>(e.data, len / ROWS).is_some(),
             dtype::NORM if e.in_bits == 16 => self.elements::<i16>(e.data, rows).is_some(),

@@ -1,18 +1,27 @@
 //! Kernels for x86-64 hosts that have AVX2, found at run time: evaluation runs through them.
 //!
-//! Weights lie as for the portable kernel. Four columns are taken at a time: `VPMADDWD` multiplies sixteen pairs and adds
-//! neighbours, so that the weights of two columns are brought side by side, row by row, and the activations of the two
-//! columns are repeated four times beside them.
+//! A tile's sixteen weights, widened, are sixteen lanes: row by row, four columns each. `VPMADDWD` multiplies them by
+//! the activations of the four columns, repeated for every row, and adds neighbours, so that two lanes hold each row's sums.
+//! Activations are put in the columns' order of the tiles once a vector.
 
-use super::{ROWS, group_bytes, portable};
+use super::layout::TILE;
+use super::{Packing, ROWS, portable};
 use core::arch::x86_64::*;
 use core::mem::MaybeUninit;
 
-/// Vectors that share a pass over the weights while there are as many.
-pub const TOKENS: usize = 4;
+/// Vectors that share a pass over the weights while there are as many, and the blocks taken together then: sixteen
+/// registers hold the sums.
+const MANY: usize = 4;
+const BLOCKS_OF_MANY: usize = 2;
+/// Blocks taken together with a single vector.
+const BLOCKS_OF_ONE: usize = 8;
+/// Row blocks of logits made at a time: the activations are put in order once for them.
+pub const STRIP_BLOCKS: usize = 128;
+/// Tiles of a block at most, with 8-bit weights: with [`MANY`] vectors 32 KB of activations. Wider ones are left to the portable kernel.
+const MOST_TILES: usize = 1024;
 
-/// Columns taken at a time.
-const STEP: usize = 4;
+/// Activations of a tile's four columns.
+type Quad = [i16; 4];
 
 /// [`portable::specialized`]: with AVX2 where the processor has it. `f` must be inlined to gain.
 #[inline(always)]
@@ -29,272 +38,236 @@ pub fn specialized<R>(f: impl FnOnce() -> R) -> R {
     }
 }
 
-/// [`portable::multiply_i8`].
-pub fn multiply_i8(weights: &[[i8; ROWS]], cols: usize, x: &[i16], rows: usize, out: &mut [i32]) {
-    if std::is_x86_feature_detected!("avx2") {
-        // SAFETY: the processor has AVX2.
-        unsafe { avx2_multiply(weights, cols.max(1), x, rows.max(1), out) }
-    } else {
-        portable::multiply_i8(weights, cols, x, rows, out);
-    }
-}
-
-/// [`portable::dot_i4`].
-#[inline]
-pub fn dot_i4<const N: usize>(block: &[u8], group: usize, x: [&[i16]; N]) -> [[i32; ROWS]; N] {
-    if std::is_x86_feature_detected!("avx2") {
-        // SAFETY: the processor has AVX2.
-        unsafe { avx2_i4(block, group, x) }
-    } else {
-        portable::dot_i4(block, group, x)
-    }
-}
-
-/// Columns whose activations are spread out at a time: with [`TOKENS`] vectors 16 KB, half of the first cache.
-const PANEL: usize = 512;
-
-#[target_feature(enable = "avx2")]
-fn avx2_multiply(weights: &[[i8; ROWS]], cols: usize, x: &[i16], rows: usize, out: &mut [i32]) {
-    let tokens = (x.len() / cols).min(out.len() / rows);
-    let many = tokens / TOKENS * TOKENS;
-    // Sixteen registers hold the sums of two blocks with four vectors, or of four with one.
-    for token in (0..many).step_by(TOKENS) {
-        vectors::<2, TOKENS>(weights, cols, x.get(token * cols..).unwrap_or_default(), rows, from(out, token * rows));
-    }
-    for token in many..tokens {
-        vectors::<4, 1>(weights, cols, x.get(token * cols..).unwrap_or_default(), rows, from(out, token * rows));
-    }
-}
-
-fn from(out: &mut [i32], start: usize) -> &mut [i32] {
-    out.get_mut(start..).unwrap_or_default()
-}
-
-/// A matrix with the first `N` vectors, `B` blocks at a time while there are as many.
-#[inline]
-#[target_feature(enable = "avx2")]
-fn vectors<const B: usize, const N: usize>(
-    weights: &[[i8; ROWS]],
-    cols: usize,
-    x: &[i16],
-    rows: usize,
-    out: &mut [i32],
-) {
-    let blocks = (weights.len() / cols).min(rows.div_ceil(ROWS));
-    let mut spread = [const { [MaybeUninit::uninit(); N] }; PANEL / STEP];
-    for start in (0..cols).step_by(PANEL) {
-        let end = cols.min(start + PANEL);
-        let steps = (end - start) / STEP;
-        for (step, spread) in spread.iter_mut().take(steps).enumerate() {
-            for (n, spread) in spread.iter_mut().enumerate() {
-                let at = n * cols + start + step * STEP;
-                let four = x.get(at..).and_then(|x| x.first_chunk()).unwrap_or(&[0; STEP]);
-                spread.write(repeated(four));
-            }
+/// [`portable::multiply`].
+pub fn multiply(packing: Packing, weights: &[u8], cols: usize, x: &[i16], rows: usize, out: &mut [i32]) {
+    let (cols, rows) = (cols.max(1), rows.max(1));
+    match Plan::of(packing, cols) {
+        Some(plan) if std::is_x86_feature_detected!("avx2") => {
+            let blocks = (weights.len() / plan.block_len).min(rows.div_ceil(ROWS));
+            let matrix = Matrix { plan, weights: weights.get(..blocks * plan.block_len).unwrap_or_default(), rows };
+            // SAFETY: the processor has AVX2.
+            unsafe { matrix.times(x, out) }
         }
-        let spread = spread.get(..steps).unwrap_or_default();
-        // SAFETY: the loop above has written the first `steps` of them.
-        let spread = unsafe { &*(core::ptr::from_ref(spread) as *const [[__m256i; N]]) };
-        let panel = Panel { spread, x, cols, rows, start, end };
-        let mut block = 0;
-        while block < blocks {
-            let weights = weights.get(block * cols..).unwrap_or_default();
-            if blocks - block >= B {
-                panel.tile::<B>(weights, block, out);
-                block += B;
-            } else {
-                panel.tile::<1>(weights, block, out);
-                block += 1;
+        _ => portable::multiply(packing, weights, cols, x, rows, out),
+    }
+}
+
+/// How a block is walked.
+#[derive(Clone, Copy)]
+struct Plan {
+    packing: Packing,
+    cols: usize,
+    block_len: usize,
+    /// Columns of a group.
+    group: usize,
+}
+
+impl Plan {
+    /// `None` for what the portable kernel must do.
+    fn of(packing: Packing, cols: usize) -> Option<Self> {
+        let block_len = packing.block_len(cols)?;
+        // Four bits a weight make half the tiles for the same activations.
+        let quads = block_len / TILE * packing.tile_columns() / 4;
+        (block_len > 0 && quads <= MOST_TILES).then_some(Plan { packing, cols, block_len, group: packing.group(cols) })
+    }
+}
+
+struct Matrix<'a> {
+    plan: Plan,
+    /// Whole blocks.
+    weights: &'a [u8],
+    rows: usize,
+}
+
+impl Matrix<'_> {
+    #[target_feature(enable = "avx2")]
+    fn times(&self, x: &[i16], out: &mut [i32]) {
+        let mut vectors = x.chunks_exact(self.plan.cols).zip(out.chunks_exact_mut(self.rows));
+        loop {
+            let mut many: [_; MANY] = core::array::from_fn(|_| vectors.next());
+            if let [Some(_), Some(_), Some(_), Some(_)] = many {
+                let x = many.each_ref().map(|vector| vector.as_ref().map_or(&[][..], |(x, _)| x));
+                let out = many.each_mut().map(|vector| vector.as_mut().map_or(&mut [][..], |(_, out)| out));
+                self.vectors::<MANY, BLOCKS_OF_MANY>(x, out);
+                continue;
             }
+            for (x, out) in many.into_iter().flatten() {
+                self.vectors::<1, BLOCKS_OF_ONE>([x], [out]);
+            }
+            return;
         }
     }
-}
 
-/// Columns `start..end` of `N` vectors: whole steps of them spread out.
-struct Panel<'x, const N: usize> {
-    spread: &'x [[__m256i; N]],
-    x: &'x [i16],
-    cols: usize,
-    rows: usize,
-    start: usize,
-    end: usize,
-}
-
-impl<const N: usize> Panel<'_, N> {
-    /// The first `B` of `blocks`, which are the matrix's blocks from `first` on. Later panels add to the sums.
+    /// The matrix times `N` vectors, `B` blocks at a time while there are as many.
     #[inline]
     #[target_feature(enable = "avx2")]
-    fn tile<const B: usize>(&self, blocks: &[[i8; ROWS]], first: usize, out: &mut [i32]) {
-        let (cols, rows) = (self.cols, self.rows);
-        let Some(blocks) = blocks.get(..B * cols) else { return };
-        let mut acc = [[_mm256_setzero_si256(); B]; N];
-        for (step, x) in self.spread.iter().enumerate() {
-            let mut weights = [_mm256_setzero_si256(); B];
-            for (b, weights) in weights.iter_mut().enumerate() {
-                // SAFETY: the step's columns lie before `end`, which is at most `cols`: in block `b` they are sixteen bytes
-                // within `blocks`.
-                let at = unsafe { blocks.as_ptr().add(b * cols + self.start + step * STEP) };
-                // SAFETY: as above.
-                *weights = pairs(unsafe { _mm_loadu_si128(at.cast()) });
+    fn vectors<const N: usize, const B: usize>(&self, x: [&[i16]; N], mut out: [&mut [i32]; N]) {
+        let mut room = [const { MaybeUninit::<[Quad; N]>::uninit() }; MOST_TILES];
+        let quads = ordered(self.plan, x, &mut room);
+        let (together, rest) =
+            self.weights.split_at(self.weights.len() / (self.plan.block_len * B) * self.plan.block_len * B);
+        let mut block = 0;
+        for blocks in together.chunks_exact(self.plan.block_len * B) {
+            put(block, self.sums::<N, B>(blocks, quads), &mut out);
+            block += B;
+        }
+        for weights in rest.chunks_exact(self.plan.block_len) {
+            put(block, self.sums::<N, 1>(weights, quads), &mut out);
+            block += 1;
+        }
+    }
+
+    /// The sums of `B` blocks: two lanes a row.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn sums<const N: usize, const B: usize>(&self, blocks: &[u8], x: &[[Quad; N]]) -> [[__m256i; B]; N] {
+        let Plan { packing, cols, block_len, group } = self.plan;
+        let mut parts = [&[][..]; B];
+        for (part, block) in parts.iter_mut().zip(blocks.chunks_exact(block_len)) {
+            *part = block;
+        }
+        if packing == Packing::Int8 {
+            let mut tiles = [&[][..]; B];
+            tiles.iter_mut().zip(parts).for_each(|(tiles, part)| *tiles = part.as_chunks().0);
+            return tiles_i8(tiles, x);
+        }
+        // A scale has as many bits as a weight has not.
+        let bits = if let Packing::Int4(_) = packing { 8 } else { 4 };
+        let (mut total, mut x) = ([[_mm256_setzero_si256(); B]; N], x);
+        for first in (0..cols).step_by(group) {
+            let tiles = group.min(cols - first).div_ceil(packing.tile_columns());
+            let mut heads = [[0; ROWS]; B];
+            let mut bodies = [&[][..]; B];
+            for b in 0..B {
+                let (head, rest) = parts[b].split_first_chunk().unwrap_or((&[0; ROWS], &[]));
+                let (body, rest) = rest
+                    .as_chunks::<TILE>()
+                    .0
+                    .split_at_checked(tiles)
+                    .map_or((&[][..], &[][..]), |(body, _)| (body, rest.get(tiles * TILE..).unwrap_or_default()));
+                (heads[b], bodies[b], parts[b]) = (*head, body, rest);
             }
-            for (acc, &x) in acc.iter_mut().zip(x) {
-                for (acc, &weights) in acc.iter_mut().zip(&weights) {
-                    *acc = _mm256_add_epi32(*acc, _mm256_madd_epi16(weights, x));
+            let quads = tiles * packing.tile_columns() / 4;
+            let (here, rest) = x.split_at_checked(quads).unwrap_or_default();
+            x = rest;
+            let sums = match packing {
+                Packing::Int4(_) => tiles_i4(bodies, here),
+                _ => tiles_i8(bodies, here),
+            };
+            for (total, sums) in total.iter_mut().zip(sums) {
+                for ((total, sum), scales) in total.iter_mut().zip(sums).zip(heads) {
+                    *total = _mm256_add_epi32(*total, _mm256_mullo_epi32(sum, scale_lanes(scales, bits)));
                 }
             }
         }
-        let left = self.start + self.spread.len() * STEP;
-        for (n, acc) in acc.into_iter().enumerate() {
-            for (b, acc) in acc.into_iter().enumerate() {
-                let mut sums = rows_of(acc);
-                // Columns that four does not divide.
-                for col in left..self.end {
-                    let (Some(w), Some(&x)) = (blocks.get(b * cols + col), self.x.get(n * cols + col)) else { break };
-                    sums.iter_mut().zip(w).for_each(|(sum, &w)| *sum = sum.wrapping_add(w as i32 * x as i32));
-                }
-                let row = (first + b) * ROWS;
-                let live = rows.saturating_sub(row).min(ROWS);
-                let out = out.get_mut(n * rows + row..n * rows + row + live).unwrap_or_default();
-                match out.first_chunk_mut() {
-                    Some(out) if self.start == 0 => *out = sums,
-                    _ => {
-                        for (out, sum) in out.iter_mut().zip(sums) {
-                            *out = if self.start == 0 { sum } else { out.wrapping_add(sum) };
-                        }
-                    }
-                }
-            }
-        }
+        total
     }
 }
 
-#[target_feature(enable = "avx2")]
-fn avx2_i4<const N: usize>(block: &[u8], group: usize, x: [&[i16]; N]) -> [[i32; ROWS]; N] {
-    let mut sums = [[0i32; ROWS]; N];
+/// Puts the activations of `N` vectors in the order of the tiles' columns, padded to whole tiles with zeros.
+#[inline(always)]
+fn ordered<'r, const N: usize>(
+    plan: Plan,
+    x: [&[i16]; N],
+    room: &'r mut [MaybeUninit<[Quad; N]>; MOST_TILES],
+) -> &'r [[Quad; N]] {
+    let wide = plan.packing.tile_columns() == 8;
+    let mut used = 0;
     let mut rest = x;
-    for bytes in block.chunks(group_bytes(group)) {
-        let part = rest.map(|x| x.split_at_checked(group).map_or(x, |(part, _)| part));
-        rest = rest.map(|x| x.split_at_checked(group).map_or(&[][..], |(_, rest)| rest));
-        let Some((scales, weights)) = bytes.split_first_chunk::<ROWS>() else { break };
-        let (steps, _) = weights.as_chunks::<{ STEP * ROWS / 2 }>();
-        let steps_of = part.map(|x| x.as_chunks::<STEP>());
-        let shortest = steps_of.iter().fold(steps.len(), |count, x| count.min(x.0.len()));
-        let mut acc = [_mm256_setzero_si256(); N];
-        for (i, step) in steps.iter().take(shortest).enumerate() {
-            let weights = pairs(widened(u64::from_le_bytes(*step)));
-            for (acc, (x, _)) in acc.iter_mut().zip(&steps_of) {
-                if let Some(x) = x.get(i) {
-                    *acc = _mm256_add_epi32(*acc, _mm256_madd_epi16(weights, repeated(x)));
-                }
+    while rest.iter().all(|x| !x.is_empty()) {
+        let group = rest.map(|x| x.split_at_checked(plan.group).map_or(x, |(group, _)| group));
+        rest = rest.map(|x| x.split_at_checked(plan.group).map_or(&[][..], |(_, rest)| rest));
+        let len = group.map(<[i16]>::len).into_iter().min().unwrap_or(0);
+        for first in (0..len).step_by(plan.packing.tile_columns()) {
+            let at = |n: usize, col: usize| group[n].get(first + col).copied().unwrap_or(0);
+            let quads: [[Quad; N]; 2] = if wide {
+                [
+                    core::array::from_fn(|n| [at(n, 0), at(n, 4), at(n, 1), at(n, 5)]),
+                    core::array::from_fn(|n| [at(n, 2), at(n, 6), at(n, 3), at(n, 7)]),
+                ]
+            } else {
+                [core::array::from_fn(|n| [at(n, 0), at(n, 2), at(n, 1), at(n, 3)]), [[0; 4]; N]]
+            };
+            for quad in quads.into_iter().take(if wide { 2 } else { 1 }) {
+                let Some(place) = room.get_mut(used) else { break };
+                place.write(quad);
+                used += 1;
             }
         }
-        let mut group_sums = acc.map(|acc| rows_of(acc));
-        // Columns that four does not divide.
-        let left = weights.get(shortest * STEP * ROWS / 2..).unwrap_or_default();
-        for (i, &pair) in left.as_chunks::<2>().0.iter().enumerate() {
-            for (sums, x) in group_sums.iter_mut().zip(part) {
-                let Some(&x) = x.get(shortest * STEP + i) else { continue };
-                for (sum, w) in sums.iter_mut().zip(portable::nibbles(pair)) {
-                    *sum = sum.wrapping_add(w * x as i32);
-                }
+    }
+    let written = room.get(..used).unwrap_or_default();
+    // SAFETY: the loop has written the first `used` of them.
+    unsafe { &*(core::ptr::from_ref(written) as *const [[Quad; N]]) }
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn tiles_i8<const N: usize, const B: usize>(tiles: [&[[u8; TILE]]; B], x: &[[Quad; N]]) -> [[__m256i; B]; N] {
+    let mut acc = [[_mm256_setzero_si256(); B]; N];
+    let count = tiles.iter().fold(x.len(), |count, tiles| count.min(tiles.len()));
+    for (i, x) in x.iter().enumerate().take(count) {
+        let mut weights = [_mm256_setzero_si256(); B];
+        for (weights, tiles) in weights.iter_mut().zip(tiles) {
+            // SAFETY: `i` is below the length of each; a tile is sixteen bytes.
+            *weights = unsafe { _mm256_cvtepi8_epi16(_mm_loadu_si128(tiles.as_ptr().add(i).cast())) };
+        }
+        multiply_add(&mut acc, weights, x);
+    }
+    acc
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn tiles_i4<const N: usize, const B: usize>(tiles: [&[[u8; TILE]]; B], x: &[[Quad; N]]) -> [[__m256i; B]; N] {
+    let mut acc = [[_mm256_setzero_si256(); B]; N];
+    let (mask, offset) = (_mm_set1_epi8(15), _mm_set1_epi8(8));
+    let (pairs, _) = x.as_chunks::<2>();
+    let count = tiles.iter().fold(pairs.len(), |count, tiles| count.min(tiles.len()));
+    for (i, [low, high]) in pairs.iter().enumerate().take(count) {
+        let mut weights = [[_mm256_setzero_si256(); B]; 2];
+        for (b, tiles) in tiles.iter().enumerate() {
+            // SAFETY: `i` is below the length of each; a tile is sixteen bytes.
+            let bytes = unsafe { _mm_loadu_si128(tiles.as_ptr().add(i).cast()) };
+            for (weights, bytes) in weights.iter_mut().zip([bytes, _mm_srli_epi16(bytes, 4)]) {
+                weights[b] = _mm256_cvtepi8_epi16(_mm_sub_epi8(_mm_and_si128(bytes, mask), offset));
             }
         }
-        for sums in &mut group_sums {
-            sums.iter_mut().zip(scales).for_each(|(sum, &scale)| *sum = sum.wrapping_mul(scale as i32));
-        }
-        add(&mut sums, group_sums);
+        multiply_add(&mut acc, weights[0], low);
+        multiply_add(&mut acc, weights[1], high);
     }
-    sums
+    acc
 }
 
-fn add<const N: usize>(sums: &mut [[i32; ROWS]; N], more: [[i32; ROWS]; N]) {
-    for (sums, more) in sums.iter_mut().zip(more) {
-        sums.iter_mut().zip(more).for_each(|(sum, more)| *sum = sum.wrapping_add(more));
+#[inline]
+#[target_feature(enable = "avx2")]
+fn multiply_add<const N: usize, const B: usize>(acc: &mut [[__m256i; B]; N], weights: [__m256i; B], x: &[Quad; N]) {
+    for (acc, x) in acc.iter_mut().zip(x) {
+        let x = _mm256_set1_epi64x(bytemuck::cast(*x));
+        for (acc, weights) in acc.iter_mut().zip(weights) {
+            *acc = _mm256_add_epi32(*acc, _mm256_madd_epi16(weights, x));
+        }
     }
 }
 
-/// Four columns of four rows to sixteen i16: columns 0 and 1 of each row in the low half, 2 and 3 in the high one.
+/// A group's scales, the low `bits` of each byte, as the sums lie.
 #[inline]
 #[target_feature(enable = "avx2")]
-fn pairs(columns: __m128i) -> __m256i {
-    let order = _mm_setr_epi8(0, 4, 1, 5, 2, 6, 3, 7, 8, 12, 9, 13, 10, 14, 11, 15);
-    _mm256_cvtepi8_epi16(_mm_shuffle_epi8(columns, order))
+fn scale_lanes(scales: [u8; ROWS], bits: u32) -> __m256i {
+    let scales = _mm_cvtsi32_si128(i32::from_le_bytes(scales));
+    let scales = _mm_and_si128(scales, _mm_set1_epi8(((1u32 << bits) - 1) as i8));
+    _mm256_cvtepu8_epi32(_mm_unpacklo_epi8(scales, scales))
 }
 
-/// Four columns of 4-bit weights to sixteen signed bytes.
+/// Writes the sums of `B` blocks, the first of which is `block`.
 #[inline]
 #[target_feature(enable = "avx2")]
-fn widened(columns: u64) -> __m128i {
-    let bytes = _mm_cvtsi64_si128(columns as i64);
-    let mask = _mm_set1_epi8(15);
-    let (low, high) = (_mm_and_si128(bytes, mask), _mm_and_si128(_mm_srli_epi16(bytes, 4), mask));
-    // A signed nibble n is (n ^ 8) - 8.
-    let eight = _mm_set1_epi8(8);
-    _mm_sub_epi8(_mm_xor_si128(_mm_unpacklo_epi8(low, high), eight), eight)
-}
-
-/// Activations of four columns: the first two, four times, in the low half, the others in the high one.
-#[inline]
-#[target_feature(enable = "avx2")]
-fn repeated(x: &[i16; STEP]) -> __m256i {
-    // SAFETY: four activations are eight bytes.
-    let x = unsafe { _mm_loadl_epi64(x.as_ptr().cast()) };
-    let x = _mm256_broadcastq_epi64(x);
-    let order = _mm256_setr_epi8(
-        0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 4, 5, 6, 7, 4, 5, 6, 7, 4, 5, 6, 7, 4, 5, 6, 7,
-    );
-    _mm256_shuffle_epi8(x, order)
-}
-
-/// The four rows' sums of both halves.
-#[inline]
-#[target_feature(enable = "avx2")]
-fn rows_of(acc: __m256i) -> [i32; ROWS] {
-    let sum = _mm_add_epi32(_mm256_castsi256_si128(acc), _mm256_extracti128_si256(acc, 1));
-    bytemuck::cast([_mm_extract_epi64(sum, 0), _mm_extract_epi64(sum, 1)])
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-    use std::vec::Vec;
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(1000))]
-
-        /// Any lengths, those too that do not fit each other: the sums are the portable kernel's.
-        #[test]
-        fn equal_the_portable_kernel(
-            bytes in proptest::collection::vec(any::<[u8; 4]>(), 0..150),
-            x in proptest::collection::vec(any::<[i16; 4]>(), 0..150),
-            equal: bool,
-            group in 1usize..70,
-        ) {
-            let x = [0, 1, 2, 3].map(|n| {
-                let mut x: Vec<i16> = x.iter().map(|x| x[n]).collect();
-                if equal {
-                    x.resize(bytes.len(), n as i16);
-                }
-                x
-            });
-            let [x0, x1, x2, x3] = x.each_ref().map(Vec::as_slice);
-            let flat = bytes.as_flattened();
-            prop_assert_eq!(dot_i4(flat, group, [x0, x1, x2, x3]), portable::dot_i4(flat, group, [x0, x1, x2, x3]));
-            prop_assert_eq!(dot_i4(flat, group, [x0]), portable::dot_i4(flat, group, [x0]));
-        }
-
-        /// Whole matrices, and buffers that are too short for them or too long.
-        #[test]
-        fn products_equal_the_portable_kernel(
-            weights in proptest::collection::vec(any::<[i8; 4]>(), 0..400),
-            x in proptest::collection::vec(any::<i16>(), 0..400),
-            cols in 0usize..40, rows in 0usize..60, len in 0usize..300,
-        ) {
-            let (mut found, mut wanted) = (std::vec![7; len], std::vec![7; len]);
-            multiply_i8(&weights, cols, &x, rows, &mut found);
-            portable::multiply_i8(&weights, cols, &x, rows, &mut wanted);
-            prop_assert_eq!(found, wanted);
+fn put<const N: usize, const B: usize>(block: usize, sums: [[__m256i; B]; N], out: &mut [&mut [i32]; N]) {
+    for (sums, out) in sums.into_iter().zip(out) {
+        for (b, sums) in sums.into_iter().enumerate() {
+            // In each half: two rows, and the same again.
+            let rows = _mm256_permute4x64_epi64(_mm256_hadd_epi32(sums, sums), 0b1000);
+            let rows = _mm256_castsi256_si128(rows);
+            portable::put(block + b, bytemuck::cast([_mm_extract_epi64(rows, 0), _mm_extract_epi64(rows, 1)]), out);
         }
     }
 }

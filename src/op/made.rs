@@ -2,6 +2,9 @@
 
 use crate::blob::Tensor;
 use crate::blob::layout::{NONE, TensorEntry};
+#[cfg(feature = "int8")]
+use crate::kernel::Packing;
+#[cfg(feature = "f16")]
 use crate::kernel::pack_order;
 use bytemuck::NoUninit;
 use std::vec::Vec;
@@ -13,11 +16,23 @@ pub struct Made {
 }
 
 impl Made {
-    /// A matrix, its elements given by row.
-    pub fn matrix<T: NoUninit + Default>(rows: usize, cols: usize, elements: &[T]) -> Self {
+    /// A matrix of f16, its elements given by row.
+    #[cfg(feature = "f16")]
+    pub fn floats(rows: usize, cols: usize, elements: &[half::f16]) -> Self {
         assert_eq!(elements.len(), rows * cols);
         let mut packed = Vec::new();
-        pack_order(rows, cols, |at| packed.push(at.map_or(T::default(), |(row, col)| elements[row * cols + col])));
+        pack_order(rows, cols, |at| packed.push(at.map_or(half::f16::ZERO, |(row, col)| elements[row * cols + col])));
+        let mut made = Self::blank(rows, cols);
+        made.entry.data = made.push(&packed);
+        made
+    }
+
+    /// A matrix of 8-bit weights, given by row.
+    #[cfg(feature = "int8")]
+    pub fn matrix(rows: usize, cols: usize, elements: &[i8]) -> Self {
+        assert_eq!(elements.len(), rows * cols);
+        let mut packed = std::vec![0; Packing::Int8.matrix_len(rows, cols).unwrap()];
+        Packing::Int8.store((rows, cols), |row, col| elements[row * cols + col], |_, _| 0, &mut packed);
         let mut made = Self::blank(rows, cols);
         made.entry.data = made.push(&packed);
         made

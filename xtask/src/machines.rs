@@ -23,12 +23,44 @@ pub struct Machine {
 /// Every board.
 pub const MACHINES: &[Machine] = &[
     Machine {
+        name: "qemu-cortex-m3",
+        about: "Arm MPS2 AN385: Cortex-M3, no FPU, 25 MHz, 4 MB flash, 256 KB RAM",
+        target: "thumbv7m-none-eabi",
+        qemu: "qemu-system-arm",
+        package: "qemu-system-arm",
+        options: &["-machine", "mps2-an385", "-icount", "shift=6"],
+    },
+    Machine {
         name: "qemu-cortex-m4",
         about: "Arm MPS2 AN386: Cortex-M4 with FPU, 25 MHz, 4 MB flash, 256 KB RAM",
         target: "thumbv7em-none-eabihf",
         qemu: "qemu-system-arm",
         package: "qemu-system-arm",
         options: &["-machine", "mps2-an386", "-icount", "shift=6"],
+    },
+    Machine {
+        name: "qemu-cortex-m7",
+        about: "Arm MPS2 AN500: Cortex-M7 with FPU, 25 MHz, 4 MB flash, 256 KB RAM",
+        target: "thumbv7em-none-eabihf",
+        qemu: "qemu-system-arm",
+        package: "qemu-system-arm",
+        options: &["-machine", "mps2-an500", "-icount", "shift=6"],
+    },
+    Machine {
+        name: "qemu-cortex-m33",
+        about: "Arm MPS2 AN505: Cortex-M33 with DSP and FPU, 20 MHz, 4 MB flash, 256 KB RAM",
+        target: "thumbv8m.main-none-eabihf",
+        qemu: "qemu-system-arm",
+        package: "qemu-system-arm",
+        options: &["-machine", "mps2-an505", "-icount", "shift=6"],
+    },
+    Machine {
+        name: "qemu-cortex-m55",
+        about: "Arm MPS3 AN547: Cortex-M55 with MVE, 32 MHz, 8 MB flash, 256 KB RAM",
+        target: "thumbv8m.main-none-eabihf",
+        qemu: "qemu-system-arm",
+        package: "qemu-system-arm",
+        options: &["-machine", "mps3-an547", "-icount", "shift=6"],
     },
     Machine {
         name: "qemu-riscv32",

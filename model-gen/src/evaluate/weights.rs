@@ -8,7 +8,7 @@ use latimer::Model;
 use latimer::blob::Tensor;
 use latimer::blob::layout::{Role, SectionKind};
 use latimer::blob::tensor::dtype;
-use latimer::kernel::{ROWS, block_bytes, block_columns, group_bytes, pack_order, padded_len};
+use latimer::kernel::{Packing, pack_order, padded_len};
 use serde::Serialize;
 
 /// A weight further out than this share of the limit beyond it is clipped; below, it is the limit's own rounding.
@@ -88,12 +88,13 @@ pub(super) fn dequantize(model: &Model<'_>, tensor: &Tensor<'_>) -> Option<Dequa
                 Limits { group: cols, values: units.iter().map(|unit| I8_STEPS * unit).collect() }
             } else {
                 let group = usize::from(entry.group).max(1);
-                let (scales, most) = match entry.dtype {
-                    dtype::I4 => (group_scales(part(entry.data)?, rows, cols, group)?, I4_STEPS),
-                    _ => (group_scales_of_bytes(part(entry.data)?, rows, cols, group)?, I8_STEPS),
-                };
+                let packing = tensor.packing()?;
+                let most = if let Packing::Int4(_) = packing { I4_STEPS } else { I8_STEPS };
+                let places = (0..rows).flat_map(|row| (0..cols).step_by(group).map(move |col| (row, col)));
+                let scale = |(row, col)| Some(packing.scale(*tensor.packed().get(packing.scale_at(cols, row, col)?)?));
+                let scales: Vec<i32> = places.map(scale).collect::<Option<_>>()?;
                 let units = units.iter().flat_map(|unit| std::iter::repeat_n(*unit, cols.div_ceil(group)));
-                let values = scales.iter().zip(units).map(|(scale, unit)| most * f32::from(*scale) * unit);
+                let values = scales.iter().zip(units).map(|(scale, unit)| most * *scale as f32 * unit);
                 Limits { group, values: values.collect() }
             };
             Some(Dequantized { weights, limits: Some(limits) })
@@ -110,23 +111,6 @@ pub(super) fn dequantize(model: &Model<'_>, tensor: &Tensor<'_>) -> Option<Dequa
         }
         _ => None,
     }
-}
-
-/// The groups' scales of 4-bit weights, row by row, from where they lie between the weights.
-fn group_scales(data: &[u8], rows: usize, cols: usize, group: usize) -> Option<Vec<u8>> {
-    let block = block_bytes(cols, group)?;
-    let groups = cols.div_ceil(group);
-    let places = (0..rows).flat_map(|row| (0..groups).map(move |at| (row, at)));
-    places.map(|(row, at)| data.get(row / ROWS * block + at * group_bytes(group) + row % ROWS).copied()).collect()
-}
-
-/// The groups' scales of 8-bit weights, likewise: each group begins with a column of them.
-fn group_scales_of_bytes(data: &[u8], rows: usize, cols: usize, group: usize) -> Option<Vec<u8>> {
-    let block = block_columns(cols, group)?;
-    let groups = cols.div_ceil(group);
-    let places = (0..rows).flat_map(|row| (0..groups).map(move |at| (row, at)));
-    let column = |row: usize, at: usize| row / ROWS * block + at * (group + 1);
-    places.map(|(row, at)| data.get(column(row, at) * ROWS + row % ROWS).map(|scale| scale & 15)).collect()
 }
 
 /// Every matrix of the blob, in the order of its table. The blob fits the checkpoint.
@@ -294,22 +278,5 @@ mod tests {
         let after = clipping(&checkpoint);
         assert_eq!(after.clipped, before.clipped + 2);
         assert!((1.99..2.5).contains(&after.largest_over_limit), "{after:?}");
-    }
-
-    #[test]
-    fn scales_of_groups_are_found_between_the_weights() {
-        // 5 rows of 5 columns in groups of 2: a block is 3 groups of scales and 10 bytes of weights, 22 padded to 24.
-        let mut data = vec![0xff; 48];
-        for (at, first) in [(0, 1), (8, 11), (16, 21), (24, 51), (32, 61), (40, 71)] {
-            (0..4).for_each(|row| data[at + row] = first + row as u8);
-        }
-        let scales = group_scales(&data, 5, 5, 2).unwrap();
-        assert_eq!(scales, [1, 11, 21, 2, 12, 22, 3, 13, 23, 4, 14, 24, 51, 61, 71]);
-        let limits = Limits { group: 2, values: scales.iter().map(|s| f32::from(*s)).collect() };
-        assert_eq!(
-            [(0, 0), (1, 1), (1, 2), (3, 4), (4, 3)].map(|(r, c)| limits.of(r, c, 5)),
-            [1.0, 2.0, 12.0, 24.0, 61.0]
-        );
-        assert_eq!(group_scales(&data[..30], 5, 5, 2), None);
     }
 }

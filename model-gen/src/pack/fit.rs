@@ -4,6 +4,7 @@
 //! bytes at the least sum are found by taking, step by step, the change that costs least a byte.
 
 use super::Progress;
+use super::int8::packing_of;
 use super::quantized::{Quantized, places, quantized};
 use super::topology::{Source, Tensors};
 use crate::derivative::layout::Layout;
@@ -11,7 +12,6 @@ use crate::derivative::network::{Network, divergence};
 use crate::import::Checkpoint;
 use crate::quantize::{Quantizer, Sentence, Width};
 use anyhow::{Result, bail};
-use latimer::kernel::{ROWS, block_bytes, block_columns, padded_len};
 use rayon::prelude::*;
 use std::fmt;
 
@@ -114,12 +114,7 @@ impl fmt::Display for Fit {
 
 /// Bytes of a matrix's weights.
 fn weight_bytes(width: Width, rows: usize, cols: usize) -> usize {
-    let blocks = rows.div_ceil(ROWS);
-    let bytes = match width {
-        Width::Int8 => padded_len(rows, cols),
-        Width::Int8Groups(group) => block_columns(cols, group.into()).map(|columns| columns * ROWS * blocks),
-        Width::Int4(group) => block_bytes(cols, group.into()).map(|bytes| bytes * blocks),
-    };
+    let bytes = packing_of(width).matrix_len(rows, cols);
     bytes.expect("the matrix is in memory").next_multiple_of(4)
 }
 

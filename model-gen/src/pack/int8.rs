@@ -10,6 +10,7 @@ use anyhow::{Context, Result};
 use latimer::blob::layout::{NONE, Role, TensorEntry};
 use latimer::blob::sums_fit;
 use latimer::blob::tensor::dtype;
+use latimer::kernel::Packing;
 
 /// Fraction bits of a linear's i32 output, where its range allows.
 const OUT_FRAC: i8 = 16;
@@ -33,6 +34,15 @@ pub fn dtype_of(width: Width) -> (u8, u8) {
         Width::Int8 => (dtype::I8, 0),
         Width::Int8Groups(group) => (dtype::I8_GROUPS, group),
         Width::Int4(group) => (dtype::I4, group),
+    }
+}
+
+/// How weights of a width lie.
+pub fn packing_of(width: Width) -> Packing {
+    match width {
+        Width::Int8 => Packing::Int8,
+        Width::Int8Groups(group) => Packing::Int8Groups(group.into()),
+        Width::Int4(group) => Packing::Int4(group.into()),
     }
 }
 
@@ -132,16 +142,8 @@ fn matrix_entry(
     let frac = fraction_bits(input.through_rows(matrix, bias).element, 31, OUT_FRAC);
     let bias: Vec<i32> = bias.iter().map(|&b| (b as f64 * 2f64.powi(frac as i32)).round() as i32).collect();
     (entry.rows, entry.cols) = (matrix.rows as u32, matrix.cols as u32);
-    entry.data = match quantized.width {
-        Width::Int8 => weights.push_matrix(matrix.rows, matrix.cols, &quantized.codes),
-        Width::Int8Groups(group) => {
-            let (codes, scales) = (&quantized.codes, &quantized.group_scales);
-            weights.push_groups_of_bytes(matrix.rows, matrix.cols, group.into(), codes, scales)
-        }
-        Width::Int4(group) => {
-            weights.push_groups(matrix.rows, matrix.cols, group.into(), &quantized.codes, &quantized.group_scales)
-        }
-    };
+    let packing = packing_of(quantized.width);
+    entry.data = weights.push_packed(packing, matrix.rows, matrix.cols, &quantized.codes, &quantized.group_scales);
     entry.scales = weights.push(&quantized.scales.mantissas);
     entry.bias = weights.push_unless_zero(&bias);
     (entry.scale_shift, entry.out_frac) = (quantized.scales.shift as i8, frac);

@@ -265,7 +265,9 @@ fn emit_entries(entries: &[TensorEntry]) -> Vec<u8> {
 
 fn emit_blob(options: &Options, sections: &[(SectionKind, Vec<u8>)]) -> Result<Vec<u8>> {
     let borrowed: Vec<(SectionKind, &[u8])> = sections.iter().map(|(kind, bytes)| (*kind, bytes.as_slice())).collect();
-    let header = Header { engine: options.engine as u8, model_version: options.model_version, ..Header::default() };
+    let layout = latimer::kernel::layout::LAYOUT_TILES;
+    let header =
+        Header { engine: options.engine as u8, layout, model_version: options.model_version, ..Header::default() };
     let parts = Parts { header, sections: &borrowed };
     let mut bytes = vec![0; emit_len(&parts)];
     emit(&parts, &mut bytes).context("the blob would be larger than 4 GiB")?;

@@ -2,7 +2,7 @@
 
 use bytemuck::NoUninit;
 use latimer::blob::layout::NONE;
-use latimer::kernel::{ROWS, block_bytes, block_columns, pack_order};
+use latimer::kernel::{Packing, pack_order};
 
 /// Bytes of the section so far.
 #[derive(Debug, Default)]
@@ -31,40 +31,13 @@ impl Weights {
         self.push(&packed)
     }
 
-    /// Appends 8-bit weights, row-major, and their groups' scales in the kernel's layout.
-    pub fn push_groups_of_bytes(&mut self, rows: usize, cols: usize, group: usize, codes: &[i8], scales: &[u8]) -> u32 {
+    /// Appends quantized weights, row-major, and their groups' scales, as `packing` has them lie.
+    pub fn push_packed(&mut self, packing: Packing, rows: usize, cols: usize, codes: &[i8], scales: &[u8]) -> u32 {
+        let group = packing.group(cols);
         let groups = cols.div_ceil(group);
-        let mut packed: Vec<i8> = Vec::new();
-        for block in (0..rows).step_by(ROWS) {
-            for col in 0..cols {
-                let lanes = (block..block + ROWS).map(|row| (row < rows).then_some(row));
-                if col % group == 0 {
-                    packed
-                        .extend(lanes.clone().map(|row| row.map_or(0, |row| scales[row * groups + col / group] as i8)));
-                }
-                packed.extend(lanes.map(|row| row.map_or(0, |row| codes[row * cols + col])));
-            }
-        }
-        debug_assert_eq!(Some(packed.len() / ROWS), block_columns(cols, group).map(|n| n * rows.div_ceil(ROWS)));
-        self.push(&packed)
-    }
-
-    /// Appends 4-bit weights, row-major, and their groups' scales in the kernel's layout.
-    pub fn push_groups(&mut self, rows: usize, cols: usize, group: usize, codes: &[i8], scales: &[u8]) -> u32 {
-        let groups = cols.div_ceil(group);
-        let mut packed = Vec::new();
-        for block in (0..rows).step_by(ROWS) {
-            let row_of = |i: usize| Some(block + i).filter(|row| *row < rows);
-            for first in (0..cols).step_by(group) {
-                packed.extend((0..ROWS).map(|i| row_of(i).map_or(0, |row| scales[row * groups + first / group])));
-                for col in first..cols.min(first + group) {
-                    let nibble = |i: usize| row_of(i).map_or(0, |row| codes[row * cols + col] as u8 & 15);
-                    packed.extend([nibble(0) | nibble(1) << 4, nibble(2) | nibble(3) << 4]);
-                }
-            }
-            packed.resize(packed.len().next_multiple_of(4), 0);
-        }
-        debug_assert_eq!(Some(packed.len()), block_bytes(cols, group).map(|bytes| bytes * rows.div_ceil(ROWS)));
+        let mut packed = vec![0u8; packing.matrix_len(rows, cols).expect("the matrix is in memory")];
+        let scale = |row: usize, col: usize| scales[row * groups + col / group];
+        packing.store((rows, cols), |row, col| codes[row * cols + col], scale, &mut packed);
         self.push(&packed)
     }
 

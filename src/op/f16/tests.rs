@@ -42,7 +42,7 @@ proptest! {
         let weights = halves(&mut noise, rows * cols);
         let bias = if with_bias { floats(&mut noise, rows) } else { vec![0.0; rows] };
         let x = floats(&mut noise, tokens * cols);
-        let mut linear = Made::matrix(rows, cols, &weights);
+        let mut linear = Made::floats(rows, cols, &weights);
         if with_bias {
             linear = linear.bias(&bias);
         }
@@ -140,7 +140,7 @@ proptest! {
         let weights = halves(&mut noise, rows * cols);
         let steps: Vec<u32> = (0..cols.div_ceil(2)).map(|_| noise.bits() as u32).collect();
         let scale = noise.unit() as f32 * 8.0;
-        let mut table = Made::matrix(rows, cols, &weights);
+        let mut table = Made::floats(rows, cols, &weights);
         table.entry.embed_scale = scale.to_bits();
         let (id, mut found) = (rows - 1, vec![f32::NAN; cols]);
         F16 { math: Math::Libm }.embed(&table.tensor(), &Made::vector(&steps).tensor(), id as u16, position, &mut found);

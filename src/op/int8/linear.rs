@@ -1,12 +1,9 @@
 //! Matrix times tokens, and the output matrix.
 
 use crate::blob::Tensor;
-use crate::blob::tensor::RowBlocks;
-use crate::kernel::portable::put;
-use crate::kernel::{ROWS, TOKENS, block_columns, dot_i4, multiply_i8, multiply_i8_groups, specialized};
+use crate::kernel::{ROWS, STRIP_BLOCKS, multiply, specialized};
 use crate::num::{Scale, requantize_each};
 use crate::observe::Logits;
-use core::slice::ChunksExact;
 
 /// What every row of a block needs to leave the accumulator.
 #[derive(Clone, Copy)]
@@ -49,10 +46,8 @@ pub(super) fn linear(tensor: &Tensor, x: &[i16], scales: &[Scale], out: &mut [i3
     let tokens = scales.len().min(x.len() / cols).min(out.len() / rows);
     let x = x.get(..tokens * cols).unwrap_or_default();
     let out = out.get_mut(..tokens * rows).unwrap_or_default();
-    match tensor.row_blocks() {
-        RowBlocks::Int8(weights) => multiply_i8(weights, cols, x, rows, out),
-        RowBlocks::Int8Groups(weights, group) => multiply_i8_groups(weights, group, cols, x, rows, out),
-        RowBlocks::Int4(blocks, group) => multiply_i4(blocks, group, cols, x, rows, out),
+    if let Some(packing) = tensor.packing() {
+        multiply(packing, tensor.packed(), cols, x, rows, out);
     }
     let tail = Tail::of(tensor);
     for (out, &scale) in out.chunks_exact_mut(rows).zip(scales) {
@@ -60,27 +55,8 @@ pub(super) fn linear(tensor: &Tensor, x: &[i16], scales: &[Scale], out: &mut [i3
     }
 }
 
-/// Weight blocks outside, tokens inside, so that each block is read from flash once.
-#[inline(never)]
-fn multiply_i4(blocks: ChunksExact<u8>, group: usize, cols: usize, x: &[i16], rows: usize, out: &mut [i32]) {
-    let together = x.len() / cols / TOKENS * TOKENS;
-    let (x, last_x) = x.split_at_checked(together * cols).unwrap_or_default();
-    let (out, last_out) = out.split_at_mut_checked(together * rows).unwrap_or_default();
-    for (b, block) in blocks.enumerate() {
-        for (x, out) in x.chunks_exact(cols * TOKENS).zip(out.chunks_exact_mut(rows * TOKENS)) {
-            let mut parts = x.chunks_exact(cols);
-            let acc = dot_i4::<TOKENS>(block, group, core::array::from_fn(|_| parts.next().unwrap_or_default()));
-            acc.into_iter().zip(out.chunks_exact_mut(rows)).for_each(|(acc, out)| put(b, acc, out));
-        }
-        for (x, out) in last_x.chunks_exact(cols).zip(last_out.chunks_exact_mut(rows)) {
-            let [acc] = dot_i4(block, group, [x]);
-            put(b, acc, out);
-        }
-    }
-}
-
 /// Rows of logits made at a time.
-const STRIP: usize = 16 * ROWS;
+const STRIP: usize = STRIP_BLOCKS * ROWS;
 
 /// Logits of one token, some rows at a time.
 pub(super) fn logits(tensor: &Tensor, x: &[i16], scale: Scale, mut sink: impl FnMut(usize, Logits<'_>)) {
@@ -98,22 +74,9 @@ pub(super) fn logits(tensor: &Tensor, x: &[i16], scale: Scale, mut sink: impl Fn
 /// Accumulators of the rows from `first` on, the first of a block.
 #[inline(never)]
 fn strip(tensor: &Tensor, first: usize, x: &[i16], out: &mut [i32]) {
-    let (cols, block, blocks) = (tensor.cols().max(1), first / ROWS, out.len().div_ceil(ROWS));
-    match tensor.row_blocks() {
-        RowBlocks::Int8(weights) => {
-            let weights = weights.get(block * cols..(block + blocks) * cols).unwrap_or_default();
-            multiply_i8(weights, cols, x, out.len(), out);
-        }
-        RowBlocks::Int8Groups(weights, group) => {
-            let cols_of_block = block_columns(cols, group).unwrap_or(0);
-            let weights = weights.get(block * cols_of_block..(block + blocks) * cols_of_block).unwrap_or_default();
-            multiply_i8_groups(weights, group, cols, x, out.len(), out);
-        }
-        RowBlocks::Int4(weights, group) => {
-            for (b, weights) in weights.skip(block).take(blocks).enumerate() {
-                let [acc] = dot_i4(weights, group, [x]);
-                put(b, acc, out);
-            }
-        }
-    }
+    let (Some(packing), cols) = (tensor.packing(), tensor.cols().max(1)) else { return };
+    let Some(block) = packing.block_len(cols) else { return };
+    let start = first / ROWS * block;
+    let weights = tensor.packed().get(start..start + out.len().div_ceil(ROWS) * block).unwrap_or_default();
+    multiply(packing, weights, cols, x, out.len(), out);
 }

@@ -1,0 +1,45 @@
+//! The firmware of QEMU's Arm MPS2 and MPS3 boards, but for what is each board's own: a [`Machine`] and a `memory.x`.
+#![no_std]
+
+mod board;
+mod clock;
+mod uart;
+
+pub use app;
+pub use board::{Board, Machine};
+pub use clock::{Clock, CmsdkTimers, SystemCounter};
+pub use uart::Uart;
+
+/// The whole firmware of a [`Machine`]: blob, arena, entry and the handlers of what must not happen.
+///
+/// The blob is in a section of its own, so that a `memory.x` can place it in other flash than the program. The board's
+/// crate depends on `cortex-m-rt`, whose attributes ask for it by name.
+#[macro_export]
+macro_rules! firmware {
+    ($machine:ty) => {
+        use $crate::app::latimer::{Arena, arena_len};
+        use $crate::app::{Buffers, LIMITS};
+
+        static BLOB: &[u8] = $crate::app::latimer::include_blob!(env!("LATIMER_BLOB"), section = ".rodata.blob");
+
+        #[cortex_m_rt::entry]
+        fn main() -> ! {
+            static mut ARENA: Arena<{ arena_len(BLOB, LIMITS) }> = Arena::new();
+            static mut BUFFERS: Buffers = Buffers::new();
+            let mut board = $crate::Board::<$machine>::new();
+            board.paint_stack();
+            $crate::app::run(&mut board, BLOB, ARENA.as_mut(), BUFFERS)
+        }
+
+        #[cortex_m_rt::exception]
+        unsafe fn HardFault(frame: &cortex_m_rt::ExceptionFrame) -> ! {
+            let what = format_args!("hard fault at {:#x}, called from {:#x}", frame.pc(), frame.lr());
+            $crate::app::fail(&mut $crate::Board::<$machine>::new(), what)
+        }
+
+        #[panic_handler]
+        fn panic(info: &core::panic::PanicInfo<'_>) -> ! {
+            $crate::app::fail(&mut $crate::Board::<$machine>::new(), info)
+        }
+    };
+}

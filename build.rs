@@ -1,0 +1,102 @@
+//! Tells the crate its instruction set: on stable Rust `cfg(target_feature = "dsp")` and `"mve"` are not visible.
+//!
+//! The target's name and the flags `-C target-cpu` and `-C target-feature` say it, in that order, each over what came
+//! before; last of all the Cargo features `dsp` and `mve`, for builds whose flags can't be set.
+
+use std::env;
+
+/// Every cfg that this script may set.
+const CFGS: [&str; 4] = ["latimer_armv6m", "latimer_dsp", "latimer_mve", "latimer_rv32m"];
+
+/// Cores of Armv8-M Mainline that have the DSP extension; the first two may be built without it, which
+/// `-C target-feature=-dsp` says.
+const DSP_CORES: [&str; 4] = ["cortex-m33", "cortex-m35p", "cortex-m55", "cortex-m85"];
+
+/// Cores of Armv8.1-M that have MVE, integers at least.
+const MVE_CORES: [&str; 2] = ["cortex-m55", "cortex-m85"];
+
+#[cfg_attr(test, allow(dead_code, reason = "a test reads this file as a module"))]
+fn main() {
+    println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-env-changed=CARGO_ENCODED_RUSTFLAGS");
+    let variable = |name: &str| env::var(name).unwrap_or_default();
+    let flags = variable("CARGO_ENCODED_RUSTFLAGS");
+    let features = ["dsp", "mve"].map(|name| env::var_os(format!("CARGO_FEATURE_{}", name.to_uppercase())).is_some());
+    for cfg in CFGS {
+        println!("cargo::rustc-check-cfg=cfg({cfg})");
+    }
+    // Every kernel but the portable ones is selected by one of these.
+    if env::var_os("CARGO_FEATURE_PORTABLE").is_some() {
+        return;
+    }
+    for cfg in cfgs(&variable("TARGET"), &variable("CARGO_CFG_TARGET_FEATURE"), &flags, features) {
+        println!("cargo::rustc-cfg={cfg}");
+    }
+}
+
+/// The cfgs of a target, with the target features that Cargo knows, the compiler's flags (separated by 0x1F) and the
+/// Cargo features `dsp` and `mve`.
+pub(crate) fn cfgs(target: &str, known: &str, flags: &str, [dsp, mve]: [bool; 2]) -> Vec<&'static str> {
+    let starts = |name: &str| target.starts_with(name);
+    if starts("riscv32") {
+        return if known.split(',').any(|feature| feature == "m") { vec!["latimer_rv32m"] } else { vec![] };
+    }
+    // Armv8-M Baseline has all of Armv6-M.
+    if starts("thumbv6m") || starts("thumbv8m.base") {
+        return vec!["latimer_armv6m"];
+    }
+    let armv8m = starts("thumbv8m.main");
+    if !armv8m && !starts("thumbv7m") && !starts("thumbv7em") {
+        return vec![];
+    }
+    let mut has = Has { dsp: starts("thumbv7em"), mve: false };
+    let options = codegen_options(flags);
+    let values = |key| options.iter().filter_map(move |option| option.strip_prefix(key)?.strip_prefix('='));
+    if let (true, Some(core)) = (armv8m, values("target-cpu").next_back()) {
+        has = Has { dsp: DSP_CORES.contains(&core), mve: MVE_CORES.contains(&core) };
+    }
+    values("target-feature").flat_map(|list| list.split(',')).for_each(|feature| has.apply(feature));
+    let mve = armv8m && (has.mve || mve);
+    let mut cfgs = Vec::new();
+    if has.dsp || dsp || mve {
+        cfgs.push("latimer_dsp");
+    }
+    if mve {
+        cfgs.push("latimer_mve");
+    }
+    cfgs
+}
+
+/// The extensions of a core.
+struct Has {
+    dsp: bool,
+    mve: bool,
+}
+
+impl Has {
+    /// Takes a feature of `-C target-feature` in. MVE needs DSP.
+    fn apply(&mut self, feature: &str) {
+        match feature {
+            "+dsp" => self.dsp = true,
+            "-dsp" => *self = Self { dsp: false, mve: false },
+            "+mve" | "+mve.fp" => *self = Self { dsp: true, mve: true },
+            "-mve" => self.mve = false,
+            _ => {}
+        }
+    }
+}
+
+/// The values of `-C` and `--codegen`, joined to their flag or apart.
+fn codegen_options(flags: &str) -> Vec<&str> {
+    let mut flags = flags.split('\x1f');
+    let mut options = Vec::new();
+    while let Some(flag) = flags.next() {
+        match flag.strip_prefix("--codegen=").or_else(|| flag.strip_prefix("-C")) {
+            Some("") => options.extend(flags.next()),
+            Some(option) => options.push(option.trim_start()),
+            None if flag == "--codegen" => options.extend(flags.next()),
+            None => {}
+        }
+    }
+    options
+}

@@ -1,0 +1,282 @@
+//! How the weights of an integer matrix lie in flash.
+//!
+//! A matrix of `rows x cols` is stored in *row blocks* of [`ROWS`] rows, the last padded with rows of zeros. A block is a
+//! run of *tiles* of 16 bytes: a word (little-endian) for each of its rows, with some columns of that row. The columns in a
+//! word are in the order in which an Arm core unpacks them, two at a time, into neighbouring halves of a register, so that
+//! activations are read as they lie:
+//!
+//! ```text
+//! 8 bits, 4 columns:   byte 0: w[0]  byte 1: w[2]  byte 2: w[1]  byte 3: w[3]
+//! 4 bits, 8 columns:   bits 0-3: w[0]  4-7: w[2]  8-11: w[4]  12-15: w[6]
+//!                     16-19: w[1] 20-23: w[3] 24-27: w[5]  28-31: w[7]       each plus 8
+//! ```
+//!
+//! Weights in groups: the columns are cut into groups of a fixed length, the last may be shorter. Before the tiles of each
+//! group of a block lie four bytes, the group's scales, one a row; 4-bit weights have scales of 8 bits, 8-bit weights of 4
+//! (the low ones). A group is padded to whole tiles with weights of zero.
+
+use super::ROWS;
+
+/// Bytes of a tile.
+pub const TILE: usize = 16;
+
+/// Header value of this layout, the only one. Value 0 was rows interleaved by column.
+pub const LAYOUT_TILES: u8 = 1;
+
+/// What a stored 4-bit weight has been raised by.
+const OFFSET: i32 = 8;
+
+/// The ways of storing an integer matrix. Group lengths are in columns; zero counts as one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Packing {
+    /// 8 bits.
+    Int8,
+    /// 8 bits in groups.
+    Int8Groups(usize),
+    /// 4 bits in groups.
+    Int4(usize),
+}
+
+impl Packing {
+    /// Columns of a tile.
+    pub const fn tile_columns(self) -> usize {
+        match self {
+            Packing::Int8 | Packing::Int8Groups(_) => 4,
+            Packing::Int4(_) => 8,
+        }
+    }
+
+    /// Columns of a group of a matrix of `cols` columns; never zero.
+    pub const fn group(self, cols: usize) -> usize {
+        match self {
+            Packing::Int8Groups(0) | Packing::Int4(0) => 1,
+            Packing::Int8Groups(group) | Packing::Int4(group) => group,
+            Packing::Int8 if cols == 0 => 1,
+            Packing::Int8 => cols,
+        }
+    }
+
+    /// Bytes of the scales before a group's tiles.
+    pub const fn scale_len(self) -> usize {
+        match self {
+            Packing::Int8 => 0,
+            Packing::Int8Groups(_) | Packing::Int4(_) => ROWS,
+        }
+    }
+
+    /// Bytes of a group of `columns` columns; `None` where they do not fit the address space.
+    pub const fn group_len(self, columns: usize) -> Option<usize> {
+        match columns.div_ceil(self.tile_columns()).checked_mul(TILE) {
+            Some(tiles) => tiles.checked_add(self.scale_len()),
+            None => None,
+        }
+    }
+
+    /// Bytes of a row block of `cols` columns; `None` where they do not fit the address space.
+    pub const fn block_len(self, cols: usize) -> Option<usize> {
+        let group = self.group(cols);
+        let Some(whole) = self.group_len(group) else { return None };
+        let Some(whole) = whole.checked_mul(cols / group) else { return None };
+        match cols % group {
+            0 => Some(whole),
+            rest => match self.group_len(rest) {
+                Some(rest) => whole.checked_add(rest),
+                None => None,
+            },
+        }
+    }
+
+    /// Bytes of a matrix; `None` where they do not fit the address space.
+    pub const fn matrix_len(self, rows: usize, cols: usize) -> Option<usize> {
+        match self.block_len(cols) {
+            Some(block) => block.checked_mul(rows.div_ceil(ROWS)),
+            None => None,
+        }
+    }
+
+    /// Where the scale of a row and of the group of a column lies; `None` where there are none.
+    pub fn scale_at(self, cols: usize, row: usize, col: usize) -> Option<usize> {
+        if self.scale_len() == 0 { None } else { Some(self.group_at(cols, row, col)? + row % ROWS) }
+    }
+
+    /// Where a column's group begins in the block of a row.
+    fn group_at(self, cols: usize, row: usize, col: usize) -> Option<usize> {
+        let group = self.group(cols);
+        let block = self.block_len(cols)?.checked_mul(row / ROWS)?;
+        block.checked_add((col / group).checked_mul(self.group_len(group)?)?)
+    }
+
+    /// Where a weight lies: its byte, and its first bit in that.
+    fn weight_at(self, cols: usize, row: usize, col: usize) -> Option<(usize, u32)> {
+        let within = col % self.group(cols);
+        let tile = within / self.tile_columns() * TILE;
+        let word = self.group_at(cols, row, col)?.checked_add(self.scale_len() + tile + row % ROWS * 4)?;
+        // Odd columns are in the upper half of the word.
+        let (odd, pair) = (within % 2, within % self.tile_columns() / 2);
+        Some(match self {
+            Packing::Int8 | Packing::Int8Groups(_) => (word + 2 * odd + pair, 0),
+            Packing::Int4(_) => (word + 2 * odd + pair / 2, pair as u32 % 2 * 4),
+        })
+    }
+
+    /// A weight in units of its row's scale: what is stored, times its group's scale. `None` outside of the matrix and of
+    /// the bytes.
+    pub fn weight(self, bytes: &[u8], cols: usize, row: usize, col: usize) -> Option<i32> {
+        if col >= cols {
+            return None;
+        }
+        let (at, bit) = self.weight_at(cols, row, col)?;
+        let byte = *bytes.get(at)?;
+        let code = match self {
+            Packing::Int8 | Packing::Int8Groups(_) => (byte as i8) as i32,
+            Packing::Int4(_) => (byte >> bit & 15) as i32 - OFFSET,
+        };
+        let Some(scale) = self.scale_at(cols, row, col) else { return Some(code) };
+        Some(code * self.scale(*bytes.get(scale)?))
+    }
+
+    /// The weights of a row in units of the row's scale, which 16 bits hold; stops where the bytes or `out` end.
+    pub fn row(self, bytes: &[u8], cols: usize, row: usize, out: &mut [i16]) {
+        let group = self.group(cols);
+        let (Some(block_len), Some(group_len @ 1..)) = (self.block_len(cols), self.group_len(group)) else { return };
+        let block = row / ROWS * block_len;
+        let block = bytes.get(block..block + block_len).unwrap_or_default();
+        for (bytes, out) in block.chunks(group_len).zip(out.chunks_mut(group)) {
+            let (scales, tiles) = bytes.split_at_checked(self.scale_len()).unwrap_or_default();
+            let scale = scales.get(row % ROWS).map_or(1, |&scale| self.scale(scale)) as i16;
+            let words = tiles.as_chunks::<TILE>().0.iter().filter_map(|tile| tile.as_chunks().0.get(row % ROWS));
+            let put = |out: &mut [i16], weights: &[i32]| {
+                out.iter_mut().zip(weights).for_each(|(out, &weight)| *out = (weight as i16).wrapping_mul(scale));
+            };
+            match self {
+                Packing::Int4(_) => words.zip(out.chunks_mut(8)).for_each(|(word, out)| put(out, &columns_i4(*word))),
+                _ => words.zip(out.chunks_mut(4)).for_each(|(word, out)| put(out, &columns_i8(*word))),
+            }
+        }
+    }
+
+    /// What a stored byte of a group's scales is worth.
+    #[inline(always)]
+    pub const fn scale(self, byte: u8) -> i32 {
+        match self {
+            Packing::Int8Groups(_) => (byte & 15) as i32,
+            Packing::Int8 | Packing::Int4(_) => byte as i32,
+        }
+    }
+
+    /// Stores a matrix: fills `out`, which has [`Packing::matrix_len`] bytes, from codes and group scales by row and column.
+    /// The packer's side of the contract; codes of 4 bits are -8 to 7.
+    pub fn store(
+        self,
+        (rows, cols): (usize, usize),
+        code: impl Fn(usize, usize) -> i8,
+        scale: impl Fn(usize, usize) -> u8,
+        out: &mut [u8],
+    ) {
+        if let Packing::Int4(_) = self {
+            out.fill(OFFSET as u8 * 0x11);
+        }
+        // Rows of padding have scales too.
+        for row in 0..rows.next_multiple_of(ROWS) {
+            for col in 0..cols {
+                if let Some(byte) = self.scale_at(cols, row, col).and_then(|at| out.get_mut(at)) {
+                    *byte = if row < rows { scale(row, col) } else { 0 };
+                }
+                let Some((at, bit)) = self.weight_at(cols, row, col).filter(|_| row < rows) else { continue };
+                let Some(byte) = out.get_mut(at) else { continue };
+                *byte = match self {
+                    Packing::Int8 | Packing::Int8Groups(_) => code(row, col) as u8,
+                    Packing::Int4(_) => {
+                        let nibble = (code(row, col) as i32 + OFFSET) as u8 & 15;
+                        *byte & !(15 << bit) | nibble << bit
+                    }
+                };
+            }
+        }
+    }
+}
+
+/// The weights of a row of a tile of 8-bit weights, in order of columns.
+#[inline(always)]
+pub(crate) const fn columns_i8(word: [u8; 4]) -> [i32; 4] {
+    [word[0] as i8 as i32, word[2] as i8 as i32, word[1] as i8 as i32, word[3] as i8 as i32]
+}
+
+/// The weights of a row of a tile of 4-bit weights, in order of columns.
+#[inline(always)]
+pub(crate) const fn columns_i4(word: [u8; 4]) -> [i32; 8] {
+    const fn nibble(word: u32, bit: u32) -> i32 {
+        (word >> bit & 15) as i32 - OFFSET
+    }
+    let w = u32::from_le_bytes(word);
+    [
+        nibble(w, 0),
+        nibble(w, 16),
+        nibble(w, 4),
+        nibble(w, 20),
+        nibble(w, 8),
+        nibble(w, 24),
+        nibble(w, 12),
+        nibble(w, 28),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn columns_lie_as_arm_unpacks_them() {
+        let mut out = [0; 2 * TILE];
+        Packing::Int8.store((3, 5), |row, col| (10 * row + col) as i8, |_, _| 0, &mut out);
+        assert_eq!(out[..TILE], [0, 2, 1, 3, 10, 12, 11, 13, 20, 22, 21, 23, 0, 0, 0, 0]);
+        assert_eq!(out[TILE..], [4, 0, 0, 0, 14, 0, 0, 0, 24, 0, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(columns_i8([1, 2, 0xff, 4]), [1, -1, 2, 4]);
+        let mut out = [0; 4 + TILE];
+        Packing::Int4(8).store((1, 7), |_, col| col as i8 - 4, |_, _| 9, &mut out);
+        // Each weight plus 8: 4 to 10, and 8 for the padding.
+        assert_eq!(out[..8], [9, 0, 0, 0, 0x64, 0xa8, 0x75, 0x89]);
+        assert!(out[8..].iter().all(|&byte| byte == 0x88));
+        assert_eq!(columns_i4([0x64, 0xa8, 0x75, 0x89]), [-4, -3, -2, -1, 0, 1, 2, 0]);
+    }
+
+    #[test]
+    fn lengths_count_padding_and_scales() {
+        assert_eq!(Packing::Int8.matrix_len(5, 6), Some(2 * 2 * TILE));
+        // Groups of 5, 5 and 1 columns: two tiles, two, and one.
+        assert_eq!(Packing::Int8Groups(5).block_len(11), Some(5 * TILE + 3 * 4));
+        assert_eq!(Packing::Int4(16).block_len(40), Some(5 * TILE + 3 * 4));
+        assert_eq!(Packing::Int8.block_len(0), Some(0));
+        assert_eq!(Packing::Int8.matrix_len(usize::MAX, usize::MAX), None);
+        assert_eq!(Packing::Int4(1).block_len(usize::MAX), None);
+    }
+
+    proptest! {
+        /// Every weight is found where it was put, and none lies on another or on a scale.
+        #[test]
+        fn weights_are_found_again(rows in 1usize..10, cols in 1usize..40, group in 0usize..20, kind in 0..3) {
+            let packing = [Packing::Int8, Packing::Int8Groups(group), Packing::Int4(group)][kind as usize];
+            let code = |row: usize, col: usize| {
+                let byte = (row * 41 + col * 7) as i8;
+                if kind == 2 { byte >> 4 } else { byte }
+            };
+            let scale = |row: usize, col: usize| (row + col / packing.group(cols)) as u8 % 16;
+            let mut out = std::vec![0; packing.matrix_len(rows, cols).unwrap()];
+            packing.store((rows, cols), code, scale, &mut out);
+            for row in 0..rows {
+                for col in 0..cols {
+                    let scale = if kind == 0 { 1 } else { scale(row, col) as i32 };
+                    prop_assert_eq!(packing.weight(&out, cols, row, col), Some(code(row, col) as i32 * scale));
+                }
+                prop_assert_eq!(packing.weight(&out, cols, row, cols), None);
+                let mut whole = std::vec![7; cols];
+                packing.row(&out, cols, row, &mut whole);
+                for (col, found) in whole.into_iter().enumerate() {
+                    prop_assert_eq!(Some(found as i32), packing.weight(&out, cols, row, col));
+                }
+            }
+            prop_assert_eq!(packing.weight(&out, cols, rows.next_multiple_of(ROWS), 0), None);
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! Kernels in plain Rust: the oracle every other kernel is held to, and good code on cores without a multiply that
+//! takes more than one pair.
+
+#[cfg(feature = "f16")]
+pub mod float;
+
+use super::layout::{TILE, columns_i4, columns_i8};
+use super::{Packing, ROWS};
+
+/// Vectors that share a pass over a block. Arm's thirteen registers hold the sums of one; two passes over a block that
+/// the first has brought near cost less than sums in memory.
+const TOGETHER: usize = if cfg!(target_arch = "arm") { 1 } else { 2 };
+
+/// Row blocks of logits made at a time, for which there must be room on the stack.
+pub const STRIP_BLOCKS: usize = 16;
+
+/// Runs `f`, compiled for what the processor at hand has beyond the target's baseline: here nothing.
+#[inline(always)]
+pub fn specialized<R>(f: impl FnOnce() -> R) -> R {
+    f()
+}
+
+/// A matrix of `cols` columns, stored as `packing` says, times each vector of `x`: exact i32 sums, `rows` a vector.
+#[inline(never)]
+pub fn multiply(packing: Packing, weights: &[u8], cols: usize, x: &[i16], rows: usize, out: &mut [i32]) {
+    let (cols, rows) = (cols.max(1), rows.max(1));
+    let Some(block_len @ 1..) = packing.block_len(cols) else { return };
+    // Blocks outside, vectors inside, so that each block is read from flash once.
+    for (b, block) in weights.chunks_exact(block_len).enumerate() {
+        let mut vectors = x.chunks_exact(cols).zip(out.chunks_exact_mut(rows));
+        while let Some((x0, out0)) = vectors.next() {
+            let second = if TOGETHER == 2 { vectors.next() } else { None };
+            match second {
+                Some((x1, out1)) => {
+                    let [acc0, acc1] = dot(packing, block, [x0, x1]);
+                    put(b, acc0, out0);
+                    put(b, acc1, out1);
+                }
+                None => {
+                    let [acc] = dot(packing, block, [x0]);
+                    put(b, acc, out0);
+                }
+            }
+        }
+    }
+}
+
+/// Writes what of a block's rows an output vector has.
+#[inline(always)]
+pub(crate) fn put(block: usize, acc: [i32; ROWS], out: &mut [i32]) {
+    let out = out.get_mut(block * ROWS..).unwrap_or_default();
+    match out.first_chunk_mut() {
+        Some(out) => *out = acc,
+        None => out.iter_mut().zip(acc).for_each(|(out, acc)| *out = acc),
+    }
+}
+
+/// Dot products of the four rows of a block with each vector.
+#[inline(always)]
+fn dot<const N: usize>(packing: Packing, block: &[u8], x: [&[i16]; N]) -> [[i32; ROWS]; N] {
+    match packing {
+        Packing::Int8 => tiles_i8(block.as_chunks().0, x),
+        Packing::Int8Groups(_) | Packing::Int4(_) => groups(packing, block, x),
+    }
+}
+
+/// The groups' sums, each times its scale.
+#[inline(never)]
+fn groups<const N: usize>(packing: Packing, block: &[u8], x: [&[i16]; N]) -> [[i32; ROWS]; N] {
+    let mut acc = [[0i32; ROWS]; N];
+    let columns = packing.group(1);
+    let Some(group_len @ 1..) = packing.group_len(columns) else { return acc };
+    let mut rest = x;
+    for group in block.chunks(group_len) {
+        let Some((scales, tiles)) = group.split_first_chunk::<ROWS>() else { break };
+        let x = rest.map(|x| x.split_at_checked(columns).map_or(x, |(x, _)| x));
+        rest = rest.map(|x| x.split_at_checked(columns).map_or(&[][..], |(_, rest)| rest));
+        let sums = match packing {
+            Packing::Int4(_) => tiles_i4(tiles.as_chunks().0, x),
+            Packing::Int8 | Packing::Int8Groups(_) => tiles_i8(tiles.as_chunks().0, x),
+        };
+        for (acc, sums) in acc.iter_mut().zip(sums) {
+            for ((acc, sum), &scale) in acc.iter_mut().zip(sums).zip(scales) {
+                *acc = acc.wrapping_add(sum.wrapping_mul(packing.scale(scale)));
+            }
+        }
+    }
+    acc
+}
+
+// Neither is inlined: a block is work enough for the call, and the loop has the registers for itself.
+#[inline(never)]
+fn tiles_i8<const N: usize>(tiles: &[[u8; TILE]], x: [&[i16]; N]) -> [[i32; ROWS]; N] {
+    tiled(tiles, x, columns_i8)
+}
+
+#[inline(never)]
+fn tiles_i4<const N: usize>(tiles: &[[u8; TILE]], x: [&[i16]; N]) -> [[i32; ROWS]; N] {
+    tiled(tiles, x, columns_i4)
+}
+
+/// Sums over tiles whose words `columns` unpacks.
+#[inline(always)]
+fn tiled<const N: usize, const C: usize>(
+    tiles: &[[u8; TILE]],
+    x: [&[i16]; N],
+    columns: impl Fn([u8; 4]) -> [i32; C],
+) -> [[i32; ROWS]; N] {
+    let mut acc = [[0i32; ROWS]; N];
+    let parts = x.map(|x| x.as_chunks::<C>());
+    // Written out for one and two: iterators in step need no bounds check.
+    match parts[..] {
+        [(x, _)] => tiles.iter().zip(x).for_each(|(tile, x)| add_tile(&mut acc, tile, [x; N], &columns)),
+        [(x0, _), (x1, _)] => tiles.iter().zip(x0.iter().zip(x1)).for_each(|(tile, (x0, x1))| {
+            add_tile(&mut acc, tile, core::array::from_fn(|n| if n == 0 { x0 } else { x1 }), &columns);
+        }),
+        _ => {}
+    }
+    // Columns that do not fill a tile.
+    let whole = parts.iter().map(|(whole, _)| whole.len()).min().unwrap_or(0);
+    if let Some(tile) = tiles.get(whole) {
+        let last = parts.map(|(_, rest)| {
+            let mut x = [0; C];
+            x.iter_mut().zip(rest).for_each(|(x, &rest)| *x = rest);
+            x
+        });
+        add_tile(&mut acc, tile, last.each_ref(), &columns);
+    }
+    acc
+}
+
+#[inline(always)]
+fn add_tile<const N: usize, const C: usize>(
+    acc: &mut [[i32; ROWS]; N],
+    tile: &[u8; TILE],
+    x: [&[i16; C]; N],
+    columns: &impl Fn([u8; 4]) -> [i32; C],
+) {
+    let (words, _) = tile.as_chunks::<4>();
+    for (row, &word) in words.iter().enumerate() {
+        let w = columns(word);
+        for (acc, x) in acc.iter_mut().zip(x) {
+            let Some(acc) = acc.get_mut(row) else { continue };
+            for (w, &x) in w.into_iter().zip(x) {
+                *acc = acc.wrapping_add(w.wrapping_mul(x as i32));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::vec::Vec;
+
+    proptest! {
+        /// Any rows, columns, groups and vectors, on the portable kernel and on whatever this target takes.
+        #[test]
+        fn sums_are_exact(
+            rows in 1usize..20, cols in 1usize..70, count in 0usize..9, group in 1usize..40, kind in 0..3, seed: u64,
+        ) {
+            let packing = [Packing::Int8, Packing::Int8Groups(group), Packing::Int4(group)][kind as usize];
+            let mix = |i: usize| (i as u64).wrapping_add(1).wrapping_mul(seed | 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
+            let code = |row: usize, col: usize| {
+                let byte = mix(row * cols + col) as i8;
+                if kind == 2 { byte >> 4 } else { byte }
+            };
+            let scale = |row: usize, col: usize| (mix(row * 97 + col / packing.group(cols)) >> 8) as u8;
+            let mut weights = std::vec![0; packing.matrix_len(rows, cols).unwrap()];
+            packing.store((rows, cols), code, scale, &mut weights);
+            let x: Vec<i16> = (0..cols * count).map(|i| (mix(i + (1 << 20)) as i16) >> 2).collect();
+            let mut out = std::vec![7; rows * count];
+            multiply(packing, &weights, cols, &x, rows, &mut out);
+            for (i, &found) in out.iter().enumerate() {
+                let (x, row) = (&x[i / rows * cols..], i % rows);
+                let worth = |col: usize| match kind {
+                    0 => code(row, col) as i64,
+                    1 => code(row, col) as i64 * (scale(row, col) & 15) as i64,
+                    _ => code(row, col) as i64 * scale(row, col) as i64,
+                };
+                prop_assert_eq!(found as i64, (0..cols).map(|col| worth(col) * x[col] as i64).sum::<i64>());
+            }
+            let mut same = std::vec![9; rows * count];
+            crate::kernel::multiply(packing, &weights, cols, &x, rows, &mut same);
+            prop_assert_eq!(out, same);
+        }
+
+        /// Bytes and buffers that do not fit each other: every kernel stops at the same place.
+        #[test]
+        fn kernels_agree_on_buffers_of_any_length(
+            weights in proptest::collection::vec(any::<u8>(), 0..900),
+            x in proptest::collection::vec(any::<i16>(), 0..400),
+            cols in 0usize..40, rows in 0usize..60, len in 0usize..300, group in 0usize..20, kind in 0..3,
+        ) {
+            let packing = [Packing::Int8, Packing::Int8Groups(group), Packing::Int4(group)][kind as usize];
+            let (mut found, mut wanted) = (std::vec![7; len], std::vec![7; len]);
+            crate::kernel::multiply(packing, &weights, cols, &x, rows, &mut found);
+            multiply(packing, &weights, cols, &x, rows, &mut wanted);
+            prop_assert_eq!(found, wanted);
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! How `build.rs` tells the instruction set.
+
+#[path = "../build.rs"]
+mod build;
+
+/// Target, known features, flags, Cargo features, expected cfgs.
+type Case = (&'static str, &'static str, &'static str, [bool; 2], &'static [&'static str]);
+
+#[test]
+fn targets_flags_and_features_tell_the_instruction_set() {
+    const NONE: [bool; 2] = [false, false];
+    let cases: &[Case] = &[
+        ("x86_64-unknown-linux-gnu", "sse2", "-Ctarget-cpu=native", [true, true], &[]),
+        ("riscv32imc-unknown-none-elf", "c,m", "", NONE, &["latimer_rv32m"]),
+        ("riscv32i-unknown-none-elf", "", "", NONE, &[]),
+        ("thumbv6m-none-eabi", "", "", [true, true], &["latimer_armv6m"]),
+        ("thumbv7m-none-eabi", "", "", NONE, &[]),
+        ("thumbv7m-none-eabi", "", "", [true, false], &["latimer_dsp"]),
+        ("thumbv7em-none-eabihf", "", "", NONE, &["latimer_dsp"]),
+        ("thumbv7em-none-eabi", "", "-C\x1ftarget-cpu=cortex-m7", [false, true], &["latimer_dsp"]),
+        ("thumbv8m.base-none-eabi", "", "", NONE, &["latimer_armv6m"]),
+        ("thumbv8m.main-none-eabi", "", "", NONE, &[]),
+        ("thumbv8m.main-none-eabihf", "", "-Ctarget-cpu=cortex-m33", NONE, &["latimer_dsp"]),
+        ("thumbv8m.main-none-eabihf", "", "-Ctarget-cpu=cortex-m33\x1f-Ctarget-feature=+fp16,-dsp", NONE, &[]),
+        ("thumbv8m.main-none-eabi", "", "-v\x1f--codegen\x1ftarget-feature=+dsp", NONE, &["latimer_dsp"]),
+        ("thumbv8m.main-none-eabihf", "", "-C\x1ftarget-cpu=cortex-m55", NONE, &["latimer_dsp", "latimer_mve"]),
+        ("thumbv8m.main-none-eabihf", "", "--codegen=target-cpu=cortex-m85", NONE, &["latimer_dsp", "latimer_mve"]),
+        ("thumbv8m.main-none-eabihf", "", "-Ctarget-cpu=cortex-m55\x1f-Ctarget-cpu=cortex-m23", NONE, &[]),
+        ("thumbv8m.main-none-eabi", "", "", [false, true], &["latimer_dsp", "latimer_mve"]),
+        ("thumbv8m.main-none-eabi", "", "-C target-cpu=cortex-m55\x1f-Ctarget-feature=-mve", NONE, &["latimer_dsp"]),
+    ];
+    for &(target, known, flags, features, expected) in cases {
+        assert_eq!(build::cfgs(target, known, flags, features), expected, "{target} {flags} {features:?}");
+    }
+}
