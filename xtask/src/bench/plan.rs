@@ -65,9 +65,7 @@ pub fn cases() -> Vec<Case> {
                         units,
                     };
                     cases.push(case(Group::Linear, "linear"));
-                    if weight_bits == 8 {
-                        cases.push(case(Group::Kernel, "multiply"));
-                    }
+                    cases.push(case(Group::Kernel, "multiply"));
                 }
             }
         }
@@ -124,9 +122,7 @@ pub fn odd() -> Vec<String> {
         let (weight_bits, group) =
             [(8, 0), (8, 0), (8, 16), (8, 5), (4, 32), (4, 7), (4, 16)][pick.of(&[0, 1, 2, 3, 4, 5, 6])];
         for command in ["linear", "multiply"] {
-            if weight_bits == 8 || command == "linear" {
-                commands.push(format!("{command} {cols} {rows} {tokens} {bits} {weight_bits} {group}"));
-            }
+            commands.push(format!("{command} {cols} {rows} {tokens} {bits} {weight_bits} {group}"));
         }
     }
     for part in ["scores", "softmax", "context", "whole"] {
