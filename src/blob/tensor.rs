@@ -103,6 +103,7 @@ impl<'a> Tensor<'a> {
         }
     }
 
+    #[cfg(feature = "f16")]
     /// One element of a matrix; the default where the indices are outside it.
     pub(crate) fn at<T: AnyBitPattern + Default>(&self, blocks: &[[T; ROWS]], row: usize, col: usize) -> T {
         blocks.get(row / ROWS * self.cols() + col).and_then(|group| group.get(row % ROWS)).copied().unwrap_or_default()
