@@ -40,6 +40,8 @@ unsafe extern "C" {
     /// Unpacks `tiles` (one at least) of 8-bit weights to `panel`, which points at two words a row and tile of the first
     /// pair of rows.
     pub fn latimer_dsp_unpack_i8(weights: *const u8, tiles: usize, panel: *mut u32);
+    /// The same of 8-bit weights in pairs.
+    pub fn latimer_dsp_unpack_pairs(weights: *const u8, tiles: usize, panel: *mut u32);
     /// The same of a group, times its four scales of 4 bits, which lie before the tiles.
     pub fn latimer_dsp_unpack_i8_group(weights: *const u8, tiles: usize, panel: *mut u32);
     /// The same of a group of 4-bit weights with scales of 8 bits; a tile has eight columns.
@@ -225,6 +227,34 @@ latimer_dsp_unpack_i8:
     bne     1b
     pop     {{r4-r11, pc}}
 
+    // The upper weight of a pair is its byte, and one where the lower is negative.
+    .macro LATIMER_DSP_PAIR word, first, second
+        sxtb16  \first, \word
+        sxtb16  \second, \word, ror #8
+        and     \word, lr, \word, lsr #7
+        sadd16  \second, \second, \word
+    .endm
+
+    .section .text.latimer_dsp_unpack_pairs, "ax", %progbits
+    .balign 4
+    .global latimer_dsp_unpack_pairs
+    .type latimer_dsp_unpack_pairs, %function
+    .thumb_func
+latimer_dsp_unpack_pairs:
+    push    {{r4-r11, lr}}
+    add     r3, r2, #{pair}
+    mov     lr, #0x00010001
+1:  ldm     r0!, {{r4-r7}}
+    LATIMER_DSP_PAIR r4, r8, r9
+    LATIMER_DSP_PAIR r5, r10, r11
+    stm     r2!, {{r8-r11}}
+    LATIMER_DSP_PAIR r6, r8, r9
+    LATIMER_DSP_PAIR r7, r10, r11
+    stm     r3!, {{r8-r11}}
+    subs    r1, r1, #1
+    bne     1b
+    pop     {{r4-r11, pc}}
+
     // Lanes have no multiply, but a word of two lanes that are not negative has: weights plus \raised (a lane; \both of
     // it) times the scale, less \raised times the scale. \word becomes \first and \second; lr scratch.
     .macro LATIMER_DSP_SCALED_I8 word, scale, first, second
@@ -326,6 +356,7 @@ latimer_dsp_unpack_i4_group:
 
     .purgem LATIMER_DSP_TWO
     .purgem LATIMER_DSP_LAST
+    .purgem LATIMER_DSP_PAIR
     .purgem LATIMER_DSP_SCALED_I8
     .purgem LATIMER_DSP_SCALED_I4
     .purgem LATIMER_DSP_NEXT_SCALE

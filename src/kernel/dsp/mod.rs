@@ -12,6 +12,9 @@ use super::{Packing, ROWS, portable};
 use core::mem::MaybeUninit;
 pub use portable::{STRIP_BLOCKS, specialized};
 
+/// Columns of a matrix in pairs at most: 256 times a sum must fit 32 bits.
+const SPREAD: usize = 512;
+
 /// [`portable::multiply`].
 pub fn multiply(packing: Packing, weights: &[u8], cols: usize, x: &[i16], rows: usize, out: &mut [i32]) {
     let vectors = x.len().checked_div(cols).unwrap_or(0).min(out.len().checked_div(rows).unwrap_or(0));
@@ -21,7 +24,7 @@ pub fn multiply(packing: Packing, weights: &[u8], cols: usize, x: &[i16], rows: 
     match vectors {
         0 => {}
         1 => matrix.times_one(x.get(..cols).unwrap_or_default(), out.get_mut(..rows).unwrap_or_default()),
-        _ if matrix.group <= many::PANEL || packing == Packing::Int8 => matrix.times_many(x, out, vectors),
+        _ if matrix.group <= many::PANEL || packing.scale_len() == 0 => matrix.times_many(x, out, vectors),
         // A group that no panel holds.
         _ => {
             for (x, out) in x.chunks_exact(cols).zip(out.chunks_exact_mut(rows)) {
@@ -63,6 +66,22 @@ impl<'a> Matrix<'a> {
 
     /// One vector, of `cols` activations, to `rows` sums.
     fn times_one(&self, x: &[i16], out: &mut [i32]) {
+        let mut room = MaybeUninit::<[u32; SPREAD / 2]>::uninit();
+        let x = match self.packing {
+            Packing::Int8Pairs => {
+                if x.len() != self.cols || self.cols > SPREAD {
+                    // Two halves, each of whole tiles, would do; no model has such a matrix with 8-bit inputs so far.
+                    return portable::multiply(self.packing, self.weights, self.cols, x, self.rows, out);
+                }
+                // SAFETY: `x` has `cols` activations, which are whole tiles, at a multiple of four bytes, and `room` is for
+                // as many.
+                unsafe {
+                    one::latimer_dsp_spread(x.as_ptr(), self.cols / 4, room.as_mut_ptr().cast());
+                    core::slice::from_raw_parts(room.as_ptr().cast(), self.cols)
+                }
+            }
+            _ => x,
+        };
         let blocks = self.weights.len() / self.block_len;
         let (whole, _) = out.as_chunks_mut::<ROWS>();
         let whole = whole.len().min(blocks);
@@ -94,6 +113,7 @@ impl<'a> Matrix<'a> {
         unsafe {
             match self.packing {
                 Packing::Int8 => one::latimer_dsp_one_i8(&job),
+                Packing::Int8Pairs => one::latimer_dsp_one_pairs(&job),
                 Packing::Int8Groups(_) => one::latimer_dsp_one_i8_groups(&job),
                 Packing::Int4(_) => one::latimer_dsp_one_i4(&job),
             }
@@ -108,10 +128,9 @@ impl<'a> Matrix<'a> {
             if row + ROWS <= self.rows {
                 self.block_times_many(block, x, out.get_mut(row..).unwrap_or_default(), self.rows, vectors);
             } else {
+                let last = Matrix { weights: block, rows: self.rows - row, ..*self };
                 for (x, out) in x.chunks_exact(self.cols).zip(out.chunks_exact_mut(self.rows)) {
-                    let mut last = [0; ROWS];
-                    self.blocks_times_one(block, 1, x, &mut last);
-                    portable::put(b, last, out);
+                    last.times_one(x, out.get_mut(row..).unwrap_or_default());
                 }
             }
         }
@@ -154,11 +173,16 @@ impl<'a> Matrix<'a> {
         panel: &mut MaybeUninit<many::Panel>,
     ) -> Option<(usize, &'b [u8])> {
         let panel: *mut u32 = panel.as_mut_ptr().cast();
-        if self.packing == Packing::Int8 {
+        if self.packing.scale_len() == 0 {
             let tiles = wanted / 4;
             let (weights, rest) = block.split_at_checked(tiles * TILE)?;
             // SAFETY: the tiles are there, at a multiple of four bytes; a panel has room for `PANEL` columns.
-            unsafe { many::latimer_dsp_unpack_i8(weights.as_ptr(), tiles, panel) };
+            unsafe {
+                match self.packing {
+                    Packing::Int8Pairs => many::latimer_dsp_unpack_pairs(weights.as_ptr(), tiles, panel),
+                    _ => many::latimer_dsp_unpack_i8(weights.as_ptr(), tiles, panel),
+                }
+            }
             return Some((wanted, rest));
         }
         let tiles = self.group / self.packing.tile_columns();

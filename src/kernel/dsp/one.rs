@@ -25,6 +25,11 @@ pub struct Job {
 unsafe extern "C" {
     /// 8-bit weights without groups: writes the sums of all blocks.
     pub fn latimer_dsp_one_i8(job: &Job);
+    /// 8-bit weights in pairs, whose activations have been spread by [`latimer_dsp_spread`]; at most 512 columns: 256 times the
+    /// sums stays inside 32 bits.
+    pub fn latimer_dsp_one_pairs(job: &Job);
+    /// For each four activations of `x`, which have 8 bits: two words for the upper weights of pairs and the lower ones.
+    pub fn latimer_dsp_spread(x: *const i16, quads: usize, spread: *mut u32);
     /// 8-bit weights in groups, all of `tiles` tiles, each with four scales of 4 bits before it.
     pub fn latimer_dsp_one_i8_groups(job: &Job);
     /// 4-bit weights in groups, all of `tiles` tiles (of eight columns), each with four scales of 8 bits before it.
@@ -113,6 +118,91 @@ latimer_dsp_one_i8:
     subs    r12, r12, #1
     bne     4b
 5:  ldrd    r4, r5, [sp, #12]
+    stm     r4!, {{r0-r3}}
+    subs    r5, r5, #1
+    strd    r4, r5, [sp, #12]
+    bne     1b
+    add     sp, sp, #20
+    pop     {{r4-r11, pc}}
+
+    // Pairs: a half of a word is 256 b + a. With X = (xb, xd) and Y = 256 (xa, xc) - X the products of the halves with X and of
+    // (a, c) with Y are 256 times those of the weights: one SXTB16 for four columns.
+    .macro LATIMER_DSP_PAIRS
+        ldm     r10!, {{r4-r7}}
+        ldrd    r8, r9, [r11], #8
+        smlad   r0, r4, r8, r0
+        smlad   r1, r5, r8, r1
+        smlad   r2, r6, r8, r2
+        smlad   r3, r7, r8, r3
+        sxtb16  r4, r4
+        sxtb16  r5, r5
+        sxtb16  r6, r6
+        sxtb16  r7, r7
+        smlad   r0, r4, r9, r0
+        smlad   r1, r5, r9, r1
+        smlad   r2, r6, r9, r2
+        smlad   r3, r7, r9, r3
+    .endm
+
+    .section .text.latimer_dsp_spread, "ax", %progbits
+    .balign 4
+    .global latimer_dsp_spread
+    .type latimer_dsp_spread, %function
+    .thumb_func
+latimer_dsp_spread:
+    push    {{r4, lr}}
+    mvn     lr, #0x00ff00ff
+1:  ldrd    r3, r4, [r0], #8
+    and     r12, lr, r3, lsl #8
+    ssub16  r12, r12, r4
+    strd    r4, r12, [r2], #8
+    subs    r1, r1, #1
+    bne     1b
+    pop     {{r4, pc}}
+
+    .section .text.latimer_dsp_one_pairs, "ax", %progbits
+    .balign 4
+    .global latimer_dsp_one_pairs
+    .type latimer_dsp_one_pairs, %function
+    .thumb_func
+latimer_dsp_one_pairs:
+    push    {{r4-r11, lr}}
+    ldm     r0, {{r1-r5}}           // weights, spread x, out, blocks, tiles
+    mov     r10, r1
+    lsr     r6, r5, #3
+    and     r7, r5, #7
+    sub     sp, sp, #20
+    strd    r2, r6, [sp]            // 0 activations, 4 tiles by eight
+    strd    r7, r3, [sp, #8]        // 8 other tiles, 12 out
+    str     r4, [sp, #16]           // blocks
+1:  ldrd    r11, r12, [sp]
+    mov     r0, #0
+    mov     r1, #0
+    mov     r2, #0
+    mov     r3, #0
+    cmp     r12, #0
+    beq     3f
+2:  LATIMER_DSP_PAIRS
+    LATIMER_DSP_PAIRS
+    LATIMER_DSP_PAIRS
+    LATIMER_DSP_PAIRS
+    LATIMER_DSP_PAIRS
+    LATIMER_DSP_PAIRS
+    LATIMER_DSP_PAIRS
+    LATIMER_DSP_PAIRS
+    subs    r12, r12, #1
+    bne     2b
+3:  ldr     r12, [sp, #8]
+    cmp     r12, #0
+    beq     5f
+4:  LATIMER_DSP_PAIRS
+    subs    r12, r12, #1
+    bne     4b
+5:  ldrd    r4, r5, [sp, #12]
+    asr     r0, r0, #8
+    asr     r1, r1, #8
+    asr     r2, r2, #8
+    asr     r3, r3, #8
     stm     r4!, {{r0-r3}}
     subs    r5, r5, #1
     strd    r4, r5, [sp, #12]
@@ -254,6 +344,7 @@ latimer_dsp_one_i4:
     add     sp, sp, #48
     pop     {{r4-r11, pc}}
 
+    .purgem LATIMER_DSP_PAIRS
     .purgem LATIMER_DSP_ROW
     .purgem LATIMER_DSP_TILE
     .purgem LATIMER_DSP_TILE_FIRST
