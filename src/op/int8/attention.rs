@@ -58,5 +58,14 @@ pub(crate) fn normalize(context: &mut [i32], normalizer: Normalizer, value_frac:
     let mantissa = ((inverse * VALUE_SCALE) >> 31) as u32;
     // acc * 2^exponent * (2^-(32 - zeros) * inverse * 2^-62 * 2^30) * VALUE_SCALE * 2^-37 * 2^value_frac
     let shift = 101 - 31 - zeros as i32 - normalizer.exponent - value_frac as i32;
-    requantize_each(shift, context.iter_mut().map(|context| (context, mantissa)));
+    if let 33..=62 = shift {
+        // Half a unit is in the upper word alone.
+        let half = 1 << (shift - 33);
+        for context in context {
+            let product = (*context as i64 * mantissa as i64) >> 32;
+            *context = (product as i32).wrapping_add(half) >> (shift - 32);
+        }
+    } else {
+        requantize_each(shift, context.iter_mut().map(|context| (context, mantissa)));
+    }
 }

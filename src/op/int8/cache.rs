@@ -7,6 +7,7 @@
 
 use super::Int8;
 use super::quantize;
+use crate::blob::spec::MAX_SUM;
 use crate::engine::{Cached, Place, Side};
 use crate::kernel::layout::TILE;
 use crate::kernel::{Packing, ROWS, multiply};
@@ -15,42 +16,57 @@ use crate::num::Scale;
 /// The exponent of a row of zeros, whose mantissa is zero: as a logarithm less than any other.
 const NOTHING: i16 = -256;
 
+/// Elements of a head that are quantized on a small stack.
+const SHORT: usize = 64;
+
 /// Stores one token's key or value, quantized a head at a time.
 #[inline(always)]
 pub(super) fn store(wide: &[i32], frac: i8, heads: usize, place: Place, rows: &mut [u8], scales: &mut [Scale]) {
     let head_dim = (wide.len() / heads.max(1)).max(1);
-    let (room, position) = (place.room, place.position);
-    let heads = wide.chunks_exact(head_dim).zip(rows.chunks_exact_mut(head_len(head_dim, room.capacity).max(1)));
-    for ((wide, rows), scales) in heads.zip(scales.chunks_exact_mut(room.capacity.max(1))) {
-        let scale = match place.side {
-            Side::Keys => {
-                let block = ROWS * head_dim.next_multiple_of(4);
-                let (block, row) = (rows.chunks_exact_mut(block).nth(position / ROWS), position % ROWS);
-                let words = block.unwrap_or_default().as_chunks_mut::<TILE>().0.iter_mut();
-                // A word's columns are in the order in which Arm unpacks them.
-                let codes = words
-                    .filter_map(|tile| tile.as_chunks_mut::<4>().0.get_mut(row))
-                    .flat_map(|[first, third, second, fourth]| [first, second, third, fourth]);
-                quantize::bytes(wide, frac, codes)
-            }
-            Side::Values => {
-                let chunk = room.chunk.max(4);
-                let within = position % chunk;
-                let chunk_rows = rows.chunks_exact_mut(head_len(head_dim, chunk)).nth(position / chunk);
-                let (tile, byte) = (within / 4, [0, 2, 1, 3].get(within % 4).copied().unwrap_or(0));
-                let codes = chunk_rows
-                    .unwrap_or_default()
-                    .chunks_exact_mut(ROWS * chunk)
-                    .filter_map(|block| block.as_chunks_mut::<TILE>().0.get_mut(tile))
-                    .flat_map(|tile| tile.as_chunks_mut::<4>().0)
-                    .filter_map(|word| word.get_mut(byte));
-                quantize::bytes(wide, frac, codes)
-            }
+    let capacity = place.room.capacity.max(4);
+    let heads = wide.chunks_exact(head_dim).zip(rows.chunks_exact_mut(head_len(head_dim, capacity)));
+    for ((wide, rows), scales) in heads.zip(scales.chunks_exact_mut(capacity)) {
+        let scale = if head_dim <= SHORT {
+            store_head::<SHORT>(wide, frac, place, rows)
+        } else {
+            store_head::<{ MAX_SUM as usize }>(wide, frac, place, rows)
         };
-        if let Some(place) = scales.get_mut(position) {
+        if let Some(place) = scales.get_mut(place.position) {
             *place = if scale.mantissa == 0 { Scale { mantissa: 0, exponent: NOTHING } } else { scale };
         }
     }
+}
+
+/// Quantizes a head of at most `N` elements and puts its codes where they belong.
+fn store_head<const N: usize>(wide: &[i32], frac: i8, place: Place, rows: &mut [u8]) -> Scale {
+    let mut codes = [0; N];
+    let scale = quantize::bytes(wide, frac, codes.iter_mut());
+    let padded = wide.len().next_multiple_of(4);
+    let quads = codes.get(..padded).unwrap_or_default().as_chunks::<4>().0;
+    match place.side {
+        Side::Keys => {
+            let block = rows.get_mut(place.position / ROWS * ROWS * padded..).unwrap_or_default();
+            for (tile, &[first, second, third, fourth]) in block.as_chunks_mut::<TILE>().0.iter_mut().zip(quads) {
+                if let Some(word) = tile.as_chunks_mut::<4>().0.get_mut(place.position % ROWS) {
+                    // The order in which Arm unpacks columns.
+                    *word = [first, third, second, fourth];
+                }
+            }
+        }
+        Side::Values => {
+            let chunk = place.room.chunk.max(4);
+            let (before, within) = (place.position / chunk * chunk, place.position % chunk);
+            let tiles = rows.get_mut(before * padded + within / 4 * TILE..).unwrap_or_default();
+            // The same order.
+            let byte = (within & 1) << 1 | (within >> 1 & 1);
+            for (block, quad) in tiles.chunks_mut(ROWS * chunk).zip(quads) {
+                for (word, &code) in block.as_chunks_mut::<4>().0.iter_mut().zip(quad) {
+                    word[byte & 3] = code;
+                }
+            }
+        }
+    }
+    scale
 }
 
 /// Bytes of a head's keys, or values, of so many positions, a multiple of four.

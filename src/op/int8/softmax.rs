@@ -1,5 +1,6 @@
 //! Softmax of one head: scores, and the weights of the values.
 
+use crate::kernel::specialized;
 use crate::num::{Multiplier, Scale, exp2_parts, round_shift};
 
 /// Fraction bits of a score in the base-2 logarithm.
@@ -21,8 +22,17 @@ pub(crate) struct Peak {
 
 /// Products of a query and its keys become scores in base 2, Q16: times `multiplier` and the keys' scales. They are rounded
 /// down, which all have in common; softmax sees only their differences.
-#[inline(always)]
+// Not inlined: the loop has the registers for itself.
+#[inline(never)]
 pub(crate) fn scores(multiplier: Multiplier, keys: &[Scale], values: &[Scale], scores: &mut [i32]) -> Peak {
+    specialized(
+        #[inline(always)]
+        || finish_scores(multiplier, keys, values, scores),
+    )
+}
+
+#[inline(always)]
+fn finish_scores(multiplier: Multiplier, keys: &[Scale], values: &[Scale], scores: &mut [i32]) -> Peak {
     let mut peak = Peak { score: i32::MIN, product: i32::MIN };
     let shift = multiplier.shift - SCORE_FRAC - 32;
     for ((score, key), value) in scores.iter_mut().zip(keys).zip(values) {
@@ -70,8 +80,16 @@ pub(crate) struct Normalizer {
 /// largest product, not the largest scale, fills them to 94 % at least: a position that is not attended to takes no
 /// precision from those that are. The sum of the numerators, by which the context is still to be divided, is exact but
 /// for their own error.
-#[inline(always)]
+#[inline(never)]
 pub(crate) fn softmax(peak: Peak, values: &[Scale], scores: &[i32], weights: &mut [i16]) -> Normalizer {
+    specialized(
+        #[inline(always)]
+        || weigh(peak, values, scores, weights),
+    )
+}
+
+#[inline(always)]
+fn weigh(peak: Peak, values: &[Scale], scores: &[i32], weights: &mut [i16]) -> Normalizer {
     // Numerators are relative to a score that is larger by a fraction of a power of two, so that whole powers of two
     // bring the largest product to one.
     let one = peak.score.wrapping_add(peak.product.wrapping_sub(peak.score) & 0xffff);
