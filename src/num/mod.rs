@@ -11,7 +11,7 @@ pub mod scale;
 pub mod sine;
 pub mod soft_float;
 
-pub use exp2::exp2_neg;
+pub use exp2::{exp2_neg, exp2_parts};
 pub use rsqrt::{Rsqrt, rsqrt};
 pub use scale::{Multiplier, Scale};
 pub use sine::{quarter_turn, sine};

@@ -19,14 +19,10 @@ pub(super) fn hidden(x: &[i16], frac: i8, bits: u8, out: &mut [i16]) -> Scale {
     dynamic(x.iter().map(|&x| x as i32), frac, bits, out)
 }
 
-/// One token's key or value: 8 bits, a scale for each head.
+/// One head of a key or value to 8 bits.
 #[inline(always)]
-pub(super) fn store(wide: &[i32], frac: i8, heads: usize, rows: &mut [i8], scales: &mut [Scale]) {
-    let head_dim = (wide.len() / heads.max(1)).max(1);
-    let heads = wide.chunks_exact(head_dim).zip(rows.chunks_exact_mut(head_dim)).zip(scales);
-    for ((wide, row), scale) in heads {
-        *scale = quantize(wide.iter().copied(), frac, 8, row.iter_mut(), |q| q as i8);
-    }
+pub(super) fn bytes<'o>(wide: &[i32], frac: i8, out: impl Iterator<Item = &'o mut u8>) -> Scale {
+    quantize(wide.iter().copied(), frac, 8, out, |q| q as u8)
 }
 
 #[inline(always)]

@@ -252,33 +252,3 @@ fn norms_of_extreme_inputs_are_those_of_f64() {
         }
     }
 }
-
-proptest! {
-    #[test]
-    fn stored_rows_are_within_half_a_step_a_head(
-        heads in 1usize..6, head_dim in 1usize..20, frac in -4i8..=20, drops in any::<[u8; 6]>(), seed: u64,
-    ) {
-        let mut noise = Noise(seed);
-        let wide: Vec<i32> =
-            (0..heads * head_dim).map(|i| (noise.bits() as i32) >> (drops[i / head_dim] % 32)).collect();
-        let (mut rows, mut scales) = (vec![1; wide.len()], vec![Scale::default(); heads]);
-        Int8.store(&wide, frac, heads, &mut rows, &mut scales);
-        for (i, (&found, &x)) in rows.iter().zip(&wide).enumerate() {
-            let unit = unit(scales[i / head_dim], 127.0);
-            let wanted = f64::from(x) * power(-i32::from(frac));
-            let error = (f64::from(found) * unit - wanted).abs();
-            // The scale is rounded up to 16 bits.
-            prop_assert!(error <= unit * (0.5 + 127.0 * power(-14)), "{} {} {}", found, unit, wanted);
-        }
-    }
-}
-
-#[test]
-fn stored_extremes_and_zeros() {
-    let wide = [i32::MIN, i32::MAX, 0, 0, i32::MIN, i32::MIN];
-    let (mut rows, mut scales) = ([9; 6], [Scale { mantissa: 5, exponent: 5 }; 3]);
-    Int8.store(&wide, 16, 3, &mut rows, &mut scales);
-    assert_eq!(rows, [-127, 127, 0, 0, -127, -127]);
-    assert_eq!(scales.map(|scale| unit(scale, 1.0)), [32768.0, 0.0, 32768.0]);
-    assert_eq!(scales[1], Scale::default());
-}
