@@ -1,35 +1,161 @@
 //! Residual addition and layer normalization (Ba et al. 2016) in integers.
+//!
+//! The usual case takes two passes of 32-bit steps, products of 64 bits aside. What could leave their ranges, in
+//! formats or numbers that no trained model has, takes the general way, which is slower and bounded by nothing.
 
 use crate::blob::Tensor;
-use crate::num::{requantize_each, round_shift, rsqrt, saturate_i16, saturate_i32};
+use crate::num::{high_product, requantize_each, round_shift, rsqrt, saturate_i16, saturate_i32};
+use core::hint::black_box;
 
-/// Fraction bits of a normalized value: `|x| <= sqrt(d) <= 64` leaves one bit of i32 to spare.
+/// Fraction bits of a normalized value on the general way: `|x| <= sqrt(d) <= 64` leaves one bit of i32 to spare.
 const UNIT_FRAC: i32 = 24;
 /// Fraction bits of beta.
 const BETA_FRAC: i32 = 16;
-/// Bits of a centred value: its square, 4096 times, stays below 2^62.
+/// Bits of a centred value on the general way: its square, 4096 times, stays below 2^62.
 const CENTRED_BITS: i32 = 24;
+/// Bits below the output's last one in which product and beta are added.
+const GUARD: i32 = 8;
 
 /// `hidden = gamma * (r - mean(r)) / sqrt(var(r) + eps) + beta` with `r = hidden + wide`; `wide` is overwritten.
 ///
 /// `r` is taken in the format of `wide` (`wide_frac`), gamma is i16 with `scale_shift` fraction bits, beta i32 in
-/// Q16, epsilon Q32; the result has `out_frac` fraction bits.
+/// Q16, epsilon Q32; the result has `out_frac` fraction bits. The product is cut at [`GUARD`] bits below the
+/// output's last, then the sum is rounded.
 #[inline(always)]
 pub(super) fn add_norm(norm: &Tensor, eps_q32: u32, hidden: &mut [i16], frac: i8, wide: &mut [i32], wide_frac: i8) {
-    let align = frac as i32 - wide_frac as i32;
-    if let -32..=0 = align {
-        // The usual case: a shift that loses nothing.
-        for (wide, &hidden) in wide.iter_mut().zip(hidden.iter()) {
-            *wide = saturate_i32(*wide as i64 + ((hidden as i64) << -align));
-        }
-    } else {
-        for (wide, &hidden) in wide.iter_mut().zip(hidden.iter()) {
-            *wide = saturate_i32((*wide as i64).saturating_add(round_shift(hidden as i64, align)));
+    let align = wide_frac as i32 - frac as i32;
+    if let 0..=8 = align {
+        let sums = add(hidden, wide, align as u32);
+        let plan = sums.and_then(|sums| Plan::of(norm, eps_q32, wide_frac as i32, wide.len(), sums));
+        match plan {
+            Some(plan) => return plan.apply(norm, wide, hidden),
+            // Wrapping subtraction takes back wrapping addition.
+            None => wide.iter_mut().zip(&*hidden).for_each(|(r, &h)| *r = r.wrapping_sub((h as i32) << align)),
         }
     }
-    let sum: i64 = wide.iter().map(|&wide| wide as i64).sum();
-    let count = (wide.len() as i64).max(1);
-    let mean = (sum + count / 2).checked_div_euclid(count).unwrap_or(0);
+    general(norm, eps_q32, hidden, frac, wide, wide_frac);
+}
+
+/// The mean, rounded.
+#[inline(always)]
+fn mean(sum: i64, len: usize) -> i64 {
+    let count = len.max(1) as i64;
+    let sum = sum + count / 2;
+    // No division where a shift does.
+    if len.is_power_of_two() { sum >> len.ilog2() } else { sum.checked_div_euclid(count).unwrap_or(0) }
+}
+
+/// The mean of squares, rounded down.
+#[inline(always)]
+fn mean_square(squares: u64, len: usize) -> u64 {
+    if len.is_power_of_two() { squares >> len.ilog2() } else { squares.checked_div(len as u64).unwrap_or(0) }
+}
+
+/// Epsilon with `frac` fraction bits.
+#[inline(always)]
+fn epsilon(eps_q32: u32, frac: i32) -> u64 {
+    round_shift(eps_q32 as i64, 32 - frac).max(0) as u64
+}
+
+/// What the first pass finds: the sum, and the sum of squares.
+#[derive(Clone, Copy, Default)]
+struct Sums {
+    sum: i32,
+    squares: u64,
+}
+
+/// `wide += hidden << align`, and its sums; `None` where they are too large: the squares' sum must be below `2^61 / n`,
+/// so that the sum, at most `sqrt(n * squares)`, stays below 2^31.
+///
+/// What wraps around i32 has a magnitude of nearly 2^31, since `hidden << align` is below 2^24: it fails that test.
+#[inline(always)]
+fn add(hidden: &[i16], wide: &mut [i32], align: u32) -> Option<Sums> {
+    // Not known as a power of two, so that cores that multiply and add in one step do.
+    let factor = black_box(1i32 << align);
+    let mut sums = Sums::default();
+    let mut step = |r: &mut i32, h: i16| {
+        *r = r.wrapping_add(h as i32 * factor);
+        sums.sum = sums.sum.wrapping_add(*r);
+        sums.squares = sums.squares.wrapping_add((*r as i64 * *r as i64) as u64);
+        (sums.squares >> 32) as u32
+    };
+    let limit = (1u32 << 29) / wide.len().clamp(1, 1 << 30) as u32;
+    // A square is at most 2^62: what is below 2^61 does not wrap within two more, and `seen` keeps every bit since.
+    let mut seen = 0;
+    let (wide, wide_rest) = wide.as_chunks_mut::<4>();
+    let (hidden, hidden_rest) = hidden.as_chunks::<4>();
+    for ([r0, r1, r2, r3], &[h0, h1, h2, h3]) in wide.iter_mut().zip(hidden) {
+        step(r0, h0);
+        seen |= step(r1, h1);
+        step(r2, h2);
+        seen |= step(r3, h3);
+    }
+    for (r, &h) in wide_rest.iter_mut().zip(hidden_rest) {
+        seen |= step(r, h);
+    }
+    // Bits together say no more than a power of two.
+    (seen < 1 << limit.checked_ilog2()?).then_some(sums)
+}
+
+/// The second pass: `(r * up + offset) * (inverse * gamma)`, and beta.
+struct Plan {
+    up: i32,
+    /// Minus the mean, times `up`.
+    offset: i32,
+    /// Mantissa of the deviation's reciprocal.
+    inverse: i32,
+    /// What brings beta to the output's format with [`GUARD`] bits.
+    beta_up: i32,
+}
+
+impl Plan {
+    /// `None` where a product would not fit.
+    #[inline(always)]
+    fn of(norm: &Tensor, eps_q32: u32, wide_frac: i32, len: usize, sums: Sums) -> Option<Plan> {
+        let mean = mean(sums.sum as i64, len) as i32;
+        // Sum of (r - mean)^2; the parts may wrap, the result is below 2^62.
+        let (sum, m) = (sums.sum as i64, mean as i64);
+        let squares = sums.squares.wrapping_sub(m.wrapping_mul(2 * sum - m * len as i64) as u64);
+        let variance = mean_square(squares, len).saturating_add(epsilon(eps_q32, 2 * wide_frac));
+        let inverse = rsqrt(variance);
+        // In the output's format with guard bits, once the upper word of two products (16 bits, then 32) is taken.
+        let (gamma_frac, out_frac) = (norm.entry.scale_shift as i32, norm.entry.out_frac as i32);
+        let up = 48 + GUARD + out_frac - gamma_frac - inverse.shift;
+        // No centred value exceeds the root of the squares' sum.
+        let bits = (65 - squares.leading_zeros() as i32) / 2;
+        let beta = GUARD + out_frac - BETA_FRAC;
+        let fits = up >= 0 && bits + up <= 31 && (0..=6).contains(&beta);
+        fits.then(|| Plan {
+            up: 1 << up,
+            // Bits may leave at the top: the centred value has them no more.
+            offset: (mean << up).wrapping_neg(),
+            inverse: inverse.mantissa as i32,
+            beta_up: 1 << beta,
+        })
+    }
+
+    #[inline(always)]
+    fn apply(&self, norm: &Tensor, wide: &[i32], hidden: &mut [i16]) {
+        let Plan { up, offset, inverse, beta_up } = black_box(Plan { ..*self });
+        let (gamma, beta) = (norm.vector::<i16>(), norm.bias::<i32>());
+        let half = 1 << (GUARD - 1);
+        for (((out, &r), &gamma), &beta) in hidden.iter_mut().zip(wide).zip(gamma).zip(beta) {
+            let centred = r.wrapping_mul(up).wrapping_add(offset);
+            let factor = ((inverse as i64 * gamma as i64) >> 16) as i32;
+            let beta = beta.wrapping_mul(beta_up).wrapping_add(half);
+            *out = saturate_i16(high_product(centred, factor).wrapping_add(beta) >> GUARD);
+        }
+    }
+}
+
+/// [`add_norm`] for every format and every number.
+#[inline(never)]
+fn general(norm: &Tensor, eps_q32: u32, hidden: &mut [i16], frac: i8, wide: &mut [i32], wide_frac: i8) {
+    let align = frac as i32 - wide_frac as i32;
+    for (wide, &hidden) in wide.iter_mut().zip(hidden.iter()) {
+        *wide = saturate_i32((*wide as i64).saturating_add(round_shift(hidden as i64, align)));
+    }
+    let mean = mean(wide.iter().map(|&wide| wide as i64).sum(), wide.len());
     // A centred value may need 33 bits; narrowed to CENTRED_BITS it fits again.
     let largest = wide.iter().fold(0u64, |largest, &wide| largest.max((wide as i64 - mean).unsigned_abs()));
     let drop = (64 - largest.leading_zeros() as i32 - CENTRED_BITS).max(0);
@@ -39,8 +165,7 @@ pub(super) fn add_norm(norm: &Tensor, eps_q32: u32, hidden: &mut [i16], frac: i8
         squares += (*wide as i64 * *wide as i64) as u64;
     }
     // Variance has twice the fraction bits of a centred value; epsilon is brought there.
-    let eps = round_shift(eps_q32 as i64, 32 - 2 * (wide_frac as i32 - drop)).max(0) as u64;
-    let variance = squares.checked_div(count as u64).unwrap_or(0).saturating_add(eps);
+    let variance = mean_square(squares, wide.len()).saturating_add(epsilon(eps_q32, 2 * (wide_frac as i32 - drop)));
     let inverse = rsqrt(variance);
 
     let (gamma_frac, out_frac) = (norm.entry.scale_shift as i32, norm.entry.out_frac as i32);
@@ -48,6 +173,9 @@ pub(super) fn add_norm(norm: &Tensor, eps_q32: u32, hidden: &mut [i16], frac: i8
     requantize_each(inverse.shift - UNIT_FRAC, wide.iter_mut().map(|centred| (centred, inverse.mantissa)));
     for ((out, &unit), (&gamma, &beta)) in hidden.iter_mut().zip(wide.iter()).zip(gamma.iter().zip(beta)) {
         let beta = (beta as i64) << (UNIT_FRAC + gamma_frac - BETA_FRAC);
-        *out = saturate_i16(round_shift(unit as i64 * gamma as i64 + beta, UNIT_FRAC + gamma_frac - out_frac));
+        *out = saturate_i16(saturate_i32(round_shift(
+            unit as i64 * gamma as i64 + beta,
+            UNIT_FRAC + gamma_frac - out_frac,
+        )));
     }
 }
