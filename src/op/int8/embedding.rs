@@ -1,7 +1,7 @@
 //! Embedding rows with sinusoidal positions.
 
 use crate::blob::Tensor;
-use crate::num::{round_shift, saturate_i16, saturate_i32, sine_cosine};
+use crate::num::{high_product, round_shift, saturate_i16, saturate_i32, sine_cosine};
 
 /// Fraction bits in which row and position are added.
 const SUM_FRAC: i32 = 20;
@@ -18,13 +18,14 @@ pub(super) fn embed(table: &Tensor, steps: &Tensor, id: u16, position: u16, out:
     let cut = SUM_FRAC - e.embed_frac as i32;
     table.row(row, out);
     let steps = steps.vector::<u32>();
-    if let (17..=47, 1..=31) = (shift, cut) {
-        // The usual case. Of the product, below 2^46, 16 bits can go before it is rounded.
-        let (half, half_unit) = (1 << (shift - 17), 1 << (cut - 1));
-        let (multiplier, shift) = (multiplier as i32, shift - 16);
+    if let (13..=43, 1..=31) = (shift, cut) {
+        // The usual case: weights have 11 bits and a sign, so that 20 more leave all but 12 bits of the product to the
+        // upper word, in which it is rounded.
+        let (half, half_unit) = (1 << (shift - 13), 1 << (cut - 1));
+        let (multiplier, shift) = (multiplier as i32, shift - 12);
         add_positions(steps, position, out, |weight, sinusoid| {
-            let part = (((multiplier as i64 * weight as i64) >> 16) as i32).wrapping_add(half) >> shift;
-            saturate_i16((part + sinusoid + half_unit) >> cut)
+            let part = high_product((weight as i32) << 20, multiplier).wrapping_add(half) >> shift;
+            saturate_i16(part.wrapping_add(sinusoid + half_unit) >> cut)
         });
     } else {
         add_positions(steps, position, out, |weight, sinusoid| {

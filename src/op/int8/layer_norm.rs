@@ -6,6 +6,7 @@
 use crate::blob::Tensor;
 use crate::num::{high_product, requantize_each, round_shift, rsqrt, saturate_i16, saturate_i32};
 use core::hint::black_box;
+use core::sync::atomic::{Ordering, compiler_fence};
 
 /// Fraction bits of a normalized value on the general way: `|x| <= sqrt(d) <= 64` leaves one bit of i32 to spare.
 const UNIT_FRAC: i32 = 24;
@@ -68,7 +69,8 @@ struct Sums {
 /// so that the sum, at most `sqrt(n * squares)`, stays below 2^31.
 ///
 /// What wraps around i32 has a magnitude of nearly 2^31, since `hidden << align` is below 2^24: it fails that test.
-#[inline(always)]
+// Not inlined: the loop needs the registers for itself, and there is nothing in it to vectorize.
+#[inline(never)]
 fn add(hidden: &[i16], wide: &mut [i32], align: u32) -> Option<Sums> {
     // Not known as a power of two, so that cores that multiply and add in one step do.
     let factor = black_box(1i32 << align);
@@ -87,8 +89,11 @@ fn add(hidden: &[i16], wide: &mut [i32], align: u32) -> Option<Sums> {
     for ([r0, r1, r2, r3], &[h0, h1, h2, h3]) in wide.iter_mut().zip(hidden) {
         step(r0, h0);
         seen |= step(r1, h1);
+        // Loads ahead of their use would need more registers than small cores have.
+        compiler_fence(Ordering::SeqCst);
         step(r2, h2);
         seen |= step(r3, h3);
+        compiler_fence(Ordering::SeqCst);
     }
     for (r, &h) in wide_rest.iter_mut().zip(hidden_rest) {
         seen |= step(r, h);
@@ -139,11 +144,24 @@ impl Plan {
         let Plan { up, offset, inverse, beta_up } = black_box(Plan { ..*self });
         let (gamma, beta) = (norm.vector::<i16>(), norm.bias::<i32>());
         let half = 1 << (GUARD - 1);
-        for (((out, &r), &gamma), &beta) in hidden.iter_mut().zip(wide).zip(gamma).zip(beta) {
+        let normal = |r: i32, gamma: i16, beta: i32| {
             let centred = r.wrapping_mul(up).wrapping_add(offset);
             let factor = ((inverse as i64 * gamma as i64) >> 16) as i32;
             let beta = beta.wrapping_mul(beta_up).wrapping_add(half);
-            *out = saturate_i16(high_product(centred, factor).wrapping_add(beta) >> GUARD);
+            saturate_i16(high_product(centred, factor).wrapping_add(beta) >> GUARD)
+        };
+        // By fours: the loop has few steps of its own, and one address an array.
+        let (outs, last_out) = hidden.as_chunks_mut::<4>();
+        let (wide, last_wide) = wide.as_chunks::<4>();
+        let (gammas, last_gamma) = gamma.as_chunks::<4>();
+        let (betas, last_beta) = beta.as_chunks::<4>();
+        for (((outs, wide), gammas), betas) in outs.iter_mut().zip(wide).zip(gammas).zip(betas) {
+            for (((out, &r), &gamma), &beta) in outs.iter_mut().zip(wide).zip(gammas).zip(betas) {
+                *out = normal(r, gamma, beta);
+            }
+        }
+        for (((out, &r), &gamma), &beta) in last_out.iter_mut().zip(last_wide).zip(last_gamma).zip(last_beta) {
+            *out = normal(r, gamma, beta);
         }
     }
 }

@@ -48,11 +48,23 @@ impl<'a> Tail<'a> {
                 let half = 1i32.wrapping_shl(shift as u32 - 1);
                 let requantize =
                     |acc: i32, scale: u16| high_product(acc << up, mantissa(scale) as i32).wrapping_add(half) >> shift;
+                // By fours: the loop has few steps of its own, and one address an array.
+                let (outs, last) = out.as_chunks_mut::<4>();
+                let (fours, last_scales) = scales.as_chunks::<4>();
+                let (biases, last_bias) = bias.as_chunks::<4>();
                 if bias.is_empty() {
-                    out.iter_mut().zip(scales).for_each(|(out, &scale)| *out = requantize(*out, scale));
-                } else {
-                    let rows = out.iter_mut().zip(scales).zip(bias);
-                    rows.for_each(|((out, &scale), &bias)| *out = requantize(*out, scale).saturating_add(bias));
+                    let rows = outs.as_flattened_mut().iter_mut().zip(fours.as_flattened());
+                    rows.for_each(|(out, &scale)| *out = requantize(*out, scale));
+                    last.iter_mut().zip(last_scales).for_each(|(out, &scale)| *out = requantize(*out, scale));
+                    return;
+                }
+                for ((out, scales), bias) in outs.iter_mut().zip(fours).zip(biases) {
+                    for ((out, &scale), &bias) in out.iter_mut().zip(scales).zip(bias) {
+                        *out = requantize(*out, scale).saturating_add(bias);
+                    }
+                }
+                for ((out, &scale), &bias) in last.iter_mut().zip(last_scales).zip(last_bias) {
+                    *out = requantize(*out, scale).saturating_add(bias);
                 }
             },
         );

@@ -183,7 +183,8 @@ impl Norm<'_> {
             let out = power(-i32::from(self.out_frac));
             let wanted = normal * gamma + f64::from(self.beta[i]) * power(-16);
             let wanted = wanted.clamp(-32768.0 * out, 32767.0 * out);
-            let bound = (0.5 + 1.5 * power(-8)) * out + gamma.abs() * (off / deviation * (1.0 + normal.abs()) + power(-22));
+            let bound =
+                (0.5 + 1.5 * power(-8)) * out + gamma.abs() * (off / deviation * (1.0 + normal.abs()) + power(-22));
             let found = f64::from(found) * out;
             assert!((found - wanted).abs() <= bound, "element {i}: {found}, not {wanted} +- {bound}");
         }
