@@ -24,18 +24,24 @@
 //! This module is the only place that selects a kernel by target. [`portable`] is the oracle: another kernel must
 //! equal it on every shape.
 
+#[cfg(latimer_dsp)]
+mod dsp;
 pub mod layout;
 pub mod portable;
-#[cfg(all(feature = "std", target_arch = "x86_64", not(feature = "portable")))]
-pub mod x86;
+#[cfg(latimer_avx2)]
+mod x86;
 
+#[cfg(latimer_dsp)]
+use dsp as chosen;
+#[cfg(not(any(latimer_dsp, latimer_avx2)))]
+use portable as chosen;
+#[cfg(latimer_avx2)]
+use x86 as chosen;
+
+pub use chosen::{STRIP_BLOCKS, multiply, specialized};
 pub use layout::Packing;
 #[cfg(feature = "f16")]
 pub use portable::float::{dot4_f16, dot4x2_f16};
-#[cfg(not(all(feature = "std", target_arch = "x86_64", not(feature = "portable"))))]
-pub use portable::{STRIP_BLOCKS, multiply, specialized};
-#[cfg(all(feature = "std", target_arch = "x86_64", not(feature = "portable")))]
-pub use x86::{STRIP_BLOCKS, multiply, specialized};
 
 /// Rows in a block.
 pub const ROWS: usize = 4;
