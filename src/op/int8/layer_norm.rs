@@ -4,9 +4,11 @@
 //! formats or numbers that no trained model has, takes the general way, which is slower and bounded by nothing.
 
 use crate::blob::Tensor;
-use crate::num::{high_product, requantize_each, round_shift, rsqrt, saturate_i16, saturate_i32};
-use core::hint::black_box;
-use core::sync::atomic::{Ordering, compiler_fence};
+use crate::kernel::{
+    self,
+    norm::{Affine, GUARD, Sums},
+};
+use crate::num::{requantize_each, round_shift, rsqrt, saturate_i16, saturate_i32};
 
 /// Fraction bits of a normalized value on the general way: `|x| <= sqrt(d) <= 64` leaves one bit of i32 to spare.
 const UNIT_FRAC: i32 = 24;
@@ -14,8 +16,6 @@ const UNIT_FRAC: i32 = 24;
 const BETA_FRAC: i32 = 16;
 /// Bits of a centred value on the general way: its square, 4096 times, stays below 2^62.
 const CENTRED_BITS: i32 = 24;
-/// Bits below the output's last one in which product and beta are added.
-const GUARD: i32 = 8;
 
 /// `hidden = gamma * (r - mean(r)) / sqrt(var(r) + eps) + beta` with `r = hidden + wide`; `wide` is overwritten.
 ///
@@ -25,14 +25,14 @@ const GUARD: i32 = 8;
 #[inline(always)]
 pub(super) fn add_norm(norm: &Tensor, eps_q32: u32, hidden: &mut [i16], frac: i8, wide: &mut [i32], wide_frac: i8) {
     let align = wide_frac as i32 - frac as i32;
+    // A sum that wraps around i32 has a magnitude of nearly 2^31, as `hidden << align` is below 2^24: no plan takes it.
     if let 0..=8 = align {
-        let sums = add(hidden, wide, align as u32);
-        let plan = sums.and_then(|sums| Plan::of(norm, eps_q32, wide_frac as i32, wide.len(), sums));
-        match plan {
-            Some(plan) => return plan.apply(norm, wide, hidden),
-            // Wrapping subtraction takes back wrapping addition.
-            None => wide.iter_mut().zip(&*hidden).for_each(|(r, &h)| *r = r.wrapping_sub((h as i32) << align)),
+        let sums = kernel::norm::add(hidden, wide, 1 << align);
+        if let Some(affine) = plan(norm, eps_q32, wide_frac as i32, wide.len(), &sums) {
+            return kernel::norm::apply(&affine, wide, norm.vector(), norm.bias(), hidden);
         }
+        // Wrapping subtraction takes back wrapping addition.
+        wide.iter_mut().zip(&*hidden).for_each(|(r, &h)| *r = r.wrapping_sub((h as i32) << align));
     }
     general(norm, eps_q32, hidden, frac, wide, wide_frac);
 }
@@ -58,112 +58,35 @@ fn epsilon(eps_q32: u32, frac: i32) -> u64 {
     round_shift(eps_q32 as i64, 32 - frac).max(0) as u64
 }
 
-/// What the first pass finds: the sum, and the sum of squares.
-#[derive(Clone, Copy, Default)]
-struct Sums {
-    sum: i32,
-    squares: u64,
-}
-
-/// `wide += hidden << align`, and its sums; `None` where they are too large: the squares' sum must be below `2^61 / n`,
-/// so that the sum, at most `sqrt(n * squares)`, stays below 2^31.
-///
-/// What wraps around i32 has a magnitude of nearly 2^31, since `hidden << align` is below 2^24: it fails that test.
-// Not inlined: the loop needs the registers for itself, and there is nothing in it to vectorize.
-#[inline(never)]
-fn add(hidden: &[i16], wide: &mut [i32], align: u32) -> Option<Sums> {
-    // Not known as a power of two, so that cores that multiply and add in one step do.
-    let factor = black_box(1i32 << align);
-    let mut sums = Sums::default();
-    let mut step = |r: &mut i32, h: i16| {
-        *r = r.wrapping_add(h as i32 * factor);
-        sums.sum = sums.sum.wrapping_add(*r);
-        sums.squares = sums.squares.wrapping_add((*r as i64 * *r as i64) as u64);
-        (sums.squares >> 32) as u32
-    };
-    let limit = (1u32 << 29) / wide.len().clamp(1, 1 << 30) as u32;
-    // A square is at most 2^62: what is below 2^61 does not wrap within two more, and `seen` keeps every bit since.
-    let mut seen = 0;
-    let (wide, wide_rest) = wide.as_chunks_mut::<4>();
-    let (hidden, hidden_rest) = hidden.as_chunks::<4>();
-    for ([r0, r1, r2, r3], &[h0, h1, h2, h3]) in wide.iter_mut().zip(hidden) {
-        step(r0, h0);
-        seen |= step(r1, h1);
-        // Loads ahead of their use would need more registers than small cores have.
-        compiler_fence(Ordering::SeqCst);
-        step(r2, h2);
-        seen |= step(r3, h3);
-        compiler_fence(Ordering::SeqCst);
+/// What the second pass does, if nothing in it can leave its range.
+#[inline(always)]
+fn plan(norm: &Tensor, eps_q32: u32, wide_frac: i32, len: usize, sums: &Sums) -> Option<Affine> {
+    // Bits together say no more than a power of two. With the squares' sum below `2^61 / n`, no part of it has wrapped,
+    // and the sum, at most `sqrt(n * squares)`, is below 2^31.
+    let limit = 1 << ((1u32 << 29) / len.clamp(1, 1 << 30) as u32).checked_ilog2()?;
+    if sums.seen >= limit {
+        return None;
     }
-    for (r, &h) in wide_rest.iter_mut().zip(hidden_rest) {
-        seen |= step(r, h);
-    }
-    // Bits together say no more than a power of two.
-    (seen < 1 << limit.checked_ilog2()?).then_some(sums)
-}
-
-/// The second pass: `(r * up + offset) * (inverse * gamma)`, and beta.
-struct Plan {
-    up: i32,
-    /// Minus the mean, times `up`.
-    offset: i32,
-    /// Mantissa of the deviation's reciprocal.
-    inverse: i32,
-    /// What brings beta to the output's format with [`GUARD`] bits.
-    beta_up: i32,
-}
-
-impl Plan {
-    /// `None` where a product would not fit.
-    #[inline(always)]
-    fn of(norm: &Tensor, eps_q32: u32, wide_frac: i32, len: usize, sums: Sums) -> Option<Plan> {
-        let mean = mean(sums.sum as i64, len) as i32;
-        // Sum of (r - mean)^2; the parts may wrap, the result is below 2^62.
-        let (sum, m) = (sums.sum as i64, mean as i64);
-        let squares = sums.squares.wrapping_sub(m.wrapping_mul(2 * sum - m * len as i64) as u64);
-        let variance = mean_square(squares, len).saturating_add(epsilon(eps_q32, 2 * wide_frac));
-        let inverse = rsqrt(variance);
-        // In the output's format with guard bits, once the upper word of two products (16 bits, then 32) is taken.
-        let (gamma_frac, out_frac) = (norm.entry.scale_shift as i32, norm.entry.out_frac as i32);
-        let up = 48 + GUARD + out_frac - gamma_frac - inverse.shift;
-        // No centred value exceeds the root of the squares' sum.
-        let bits = (65 - squares.leading_zeros() as i32) / 2;
-        let beta = GUARD + out_frac - BETA_FRAC;
-        let fits = up >= 0 && bits + up <= 31 && (0..=6).contains(&beta);
-        fits.then(|| Plan {
-            up: 1 << up,
-            // Bits may leave at the top: the centred value has them no more.
-            offset: (mean << up).wrapping_neg(),
-            inverse: inverse.mantissa as i32,
-            beta_up: 1 << beta,
-        })
-    }
-
-    #[inline(always)]
-    fn apply(&self, norm: &Tensor, wide: &[i32], hidden: &mut [i16]) {
-        let Plan { up, offset, inverse, beta_up } = black_box(Plan { ..*self });
-        let (gamma, beta) = (norm.vector::<i16>(), norm.bias::<i32>());
-        let half = 1 << (GUARD - 1);
-        let normal = |r: i32, gamma: i16, beta: i32| {
-            let centred = r.wrapping_mul(up).wrapping_add(offset);
-            let factor = ((inverse as i64 * gamma as i64) >> 16) as i32;
-            let beta = beta.wrapping_mul(beta_up).wrapping_add(half);
-            saturate_i16(high_product(centred, factor).wrapping_add(beta) >> GUARD)
-        };
-        // By fours: the loop has few steps of its own, and one address an array.
-        let (outs, last_out) = hidden.as_chunks_mut::<4>();
-        let (wide, last_wide) = wide.as_chunks::<4>();
-        let (gammas, last_gamma) = gamma.as_chunks::<4>();
-        let (betas, last_beta) = beta.as_chunks::<4>();
-        for (((outs, wide), gammas), betas) in outs.iter_mut().zip(wide).zip(gammas).zip(betas) {
-            for (((out, &r), &gamma), &beta) in outs.iter_mut().zip(wide).zip(gammas).zip(betas) {
-                *out = normal(r, gamma, beta);
-            }
-        }
-        for (((out, &r), &gamma), &beta) in last_out.iter_mut().zip(last_wide).zip(last_gamma).zip(last_beta) {
-            *out = normal(r, gamma, beta);
-        }
-    }
+    let mean = mean(sums.sum as i64, len) as i32;
+    // Sum of (r - mean)^2; the parts may wrap, the result is below 2^61.
+    let (sum, m) = (sums.sum as i64, mean as i64);
+    let squares = sums.squares.wrapping_sub(m.wrapping_mul(2 * sum - m * len as i64) as u64);
+    let variance = mean_square(squares, len).saturating_add(epsilon(eps_q32, 2 * wide_frac));
+    let inverse = rsqrt(variance);
+    // In the output's format with guard bits, once two products have been cut, by 16 bits and by 32.
+    let (gamma_frac, out_frac) = (norm.entry.scale_shift as i32, norm.entry.out_frac as i32);
+    let up = 48 + GUARD + out_frac - gamma_frac - inverse.shift;
+    // No centred value exceeds the root of the squares' sum.
+    let bits = (65 - squares.leading_zeros() as i32) / 2;
+    let beta = GUARD + out_frac - BETA_FRAC;
+    let fits = up >= 0 && bits + up <= 31 && (0..=6).contains(&beta);
+    fits.then(|| Affine {
+        up: 1 << up,
+        // Bits may leave at the top: the centred value has them no more.
+        offset: (mean << up).wrapping_neg(),
+        inverse: inverse.mantissa as i32,
+        beta_up: 1 << beta,
+    })
 }
 
 /// [`add_norm`] for every format and every number.

@@ -74,7 +74,7 @@ impl<'a> Tail<'a> {
 /// Bits of the largest sum that a matrix can have with inputs of its width, 32 if that is not known.
 fn sum_bits(tensor: &Tensor) -> i32 {
     let weight = match tensor.packing() {
-        Some(Packing::Int8) => 128,
+        Some(Packing::Int8 | Packing::Int8Pairs) => 128,
         Some(Packing::Int8Groups(_)) => 128 * 15,
         Some(Packing::Int4(_)) => 8 * 255,
         None => return 32,
