@@ -106,7 +106,7 @@ fn check_embedding(table: &Made, weights: &[i8], scales: &[u16], steps: &[u32], 
             f64::from(steps[col % steps.len()].wrapping_mul(position.into())) * core::f64::consts::TAU * power(-32);
         let sinusoid = if col < steps.len() { phase.sin() } else { phase.cos() };
         let part = f64::from(weights[id as usize * cols + col]) * factor;
-        let wanted = (part + sinusoid).clamp(-32767.0 * power(-frac), 32767.0 * power(-frac));
+        let wanted = (part + sinusoid).clamp(-32768.0 * power(-frac), 32767.0 * power(-frac));
         let bound = 0.5 * power(-frac) + power(-19) + part.abs() * 0.5 / multiplier.max(1.0);
         let found = f64::from(found) * power(-frac);
         assert!((found - wanted).abs() <= bound, "column {col} of {cols}: {found}, not {wanted} +- {bound}");
@@ -158,7 +158,8 @@ struct Norm<'a> {
 
 impl Norm<'_> {
     /// Runs the operator and holds it to f64. A centred value is off by half a unit of `wide` each for the residual
-    /// and the mean, and by half of its 24th bit; it moves the deviation as much, hence twice, over the deviation.
+    /// and the mean, and by half of its 24th bit; it moves the deviation as much, hence twice, over the deviation. The
+    /// sum with beta is cut eight bits below the output's last, and the factor before that costs half as much.
     fn check(&self) {
         let mut norm = Made::vector(self.gamma).bias(self.beta);
         (norm.entry.scale_shift, norm.entry.out_frac, norm.entry.in_bits) = (self.gamma_frac, self.out_frac, 16);
@@ -181,8 +182,9 @@ impl Norm<'_> {
             let gamma = f64::from(self.gamma[i]) * power(-i32::from(self.gamma_frac));
             let out = power(-i32::from(self.out_frac));
             let wanted = normal * gamma + f64::from(self.beta[i]) * power(-16);
-            let wanted = wanted.clamp(-32767.0 * out, 32767.0 * out);
-            let bound = 0.5 * out + gamma.abs() * (off / deviation * (1.0 + normal.abs()) + power(-22));
+            let wanted = wanted.clamp(-32768.0 * out, 32767.0 * out);
+            let bound =
+                (0.5 + 1.5 * power(-8)) * out + gamma.abs() * (off / deviation * (1.0 + normal.abs()) + power(-22));
             let found = f64::from(found) * out;
             assert!((found - wanted).abs() <= bound, "element {i}: {found}, not {wanted} +- {bound}");
         }
