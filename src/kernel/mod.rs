@@ -25,6 +25,8 @@
 //! equal it on every shape.
 
 pub mod layout;
+#[cfg(latimer_mve)]
+mod mve;
 pub mod portable;
 #[cfg(all(feature = "std", target_arch = "x86_64", not(feature = "portable")))]
 pub mod x86;
@@ -32,8 +34,12 @@ pub mod x86;
 pub use layout::Packing;
 #[cfg(feature = "f16")]
 pub use portable::float::{dot4_f16, dot4x2_f16};
+#[cfg(latimer_mve)]
+pub use mve::{STRIP_BLOCKS, multiply};
 #[cfg(not(all(feature = "std", target_arch = "x86_64", not(feature = "portable"))))]
-pub use portable::{STRIP_BLOCKS, multiply, specialized};
+pub use portable::specialized;
+#[cfg(not(any(latimer_mve, all(feature = "std", target_arch = "x86_64", not(feature = "portable")))))]
+pub use portable::{STRIP_BLOCKS, multiply};
 #[cfg(all(feature = "std", target_arch = "x86_64", not(feature = "portable")))]
 pub use x86::{STRIP_BLOCKS, multiply, specialized};
 
