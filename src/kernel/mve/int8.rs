@@ -255,6 +255,59 @@ function!(
     leave!()
 );
 
+// One vector of two planes; the walk in r11 has the end of the sums for the number of blocks, and for the bytes from block
+// to block those between the columns walked and the next block's. Twenty instructions a block beside the loop.
+function!(
+    "latimer_mve_wide_one",
+    enter!(),
+    "
+    ldr r1, [r11]
+    ldrd r9, r3, [r11, #16]
+    ldr r5, [r11, #24]
+    ldr r2, [r11, #36]
+    add r5, r9, r5, lsl #4
+    sub r3, r3, r2, lsl #6
+    str r3, [r11, #20]
+    str r5, [r11, #24]
+    ldr r5, [r11, #8]
+    2:
+    ldrd r0, r2, [r9]
+    ldrd r4, r6, [r9, #8]
+    mov r8, #0
+    mov r10, #0
+    mov r12, #0
+    mov lr, #0
+    mov r3, r5
+    ldr r7, [r11, #4]
+    ldr pc, [r11, #40]
+    .balign 4
+    6:
+    ",
+    weights!(),
+    first!(),
+    second!(),
+    ".balign 4",
+    "7:",
+    weights!(),
+    first!(),
+    second!(),
+    "
+    subs r7, r7, #1
+    bne 6b
+    add r0, r0, r8, lsl #8
+    add r2, r2, r10, lsl #8
+    add r4, r4, r12, lsl #8
+    add r6, r6, lr, lsl #8
+    strd r0, r2, [r9], #8
+    strd r4, r6, [r9], #8
+    ldrd r3, r7, [r11, #20]
+    add r1, r1, r3
+    cmp r9, r7
+    bne 2b
+    ",
+    leave!()
+);
+
 unsafe extern "C" {
     /// Adds to the sums of one vector of one plane.
     pub(super) fn latimer_mve_one(walk: &mut Walk);
@@ -262,4 +315,6 @@ unsafe extern "C" {
     pub(super) fn latimer_mve_pairs(walk: &mut Walk);
     /// Adds to the sums of vectors of two planes.
     pub(super) fn latimer_mve_wide(walk: &mut Walk);
+    /// Adds to the sums of one vector of two planes.
+    pub(super) fn latimer_mve_wide_one(walk: &mut Walk);
 }

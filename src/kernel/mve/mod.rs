@@ -102,7 +102,10 @@ struct Tiles([u8; STEP]);
 impl<'a> Matrix<'a> {
     /// `None` for what the portable kernel must do.
     fn of(packing: Packing, weights: &'a [u8], cols: usize, rows: usize) -> Option<Self> {
-        let block_len = packing.block_len(cols)?;
+        let block_len = match packing {
+            Packing::Int8 => cols.div_ceil(4).checked_mul(TILE)?,
+            _ => packing.block_len(cols)?,
+        };
         let step = 4 * packing.tile_columns();
         let fits = match packing {
             Packing::Int8 => cols >= step,
@@ -125,11 +128,54 @@ impl<'a> Matrix<'a> {
             // SAFETY: writes as many sums as the slice has.
             unsafe { order::latimer_mve_clear(out.as_mut_ptr(), out.len()) }
         }
+        if count == 1 && self.one(x, out) {
+            return;
+        }
         let largest = largest(x);
         self.pass(x, largest > 127, false, out);
         if largest >= order::SATURATES {
             self.pass(x, true, true, out);
         }
+    }
+
+    /// Adds the products with one vector of whole steps, what decoding asks for, and no more than the buffer holds; false
+    /// where that is not so.
+    fn one(&self, x: &[i16], out: &mut [i32]) -> bool {
+        let (steps, aligned) = (x.len() / self.step, x.as_ptr().addr().is_multiple_of(4));
+        if steps * self.step != x.len() || 2 * x.len() > ROOM || !aligned || self.blocks * ROWS > out.len() {
+            return false;
+        }
+        let mut room = Room([MaybeUninit::uninit(); ROOM]);
+        // SAFETY: as many steps, and room for two planes of them.
+        let largest = unsafe { self.order_of(false)(x.as_ptr(), room.0.as_mut_ptr().cast(), steps, self.step) };
+        let wide = largest > 127;
+        if largest >= order::SATURATES.into() {
+            return false;
+        }
+        if wide {
+            // SAFETY: the same.
+            unsafe { self.order_of(true)(x.as_ptr(), room.0.as_mut_ptr().cast(), steps, 2 * self.step) };
+        }
+        let mut walk = Walk {
+            weights: self.weights.as_ptr(),
+            passes: 0,
+            x: room.0.as_ptr().cast(),
+            units: usize::from(wide),
+            out: out.as_mut_ptr(),
+            stride: self.block_len,
+            blocks: self.blocks,
+            single: 1,
+            row_bytes: 0,
+            steps,
+            entry: 0,
+        };
+        // SAFETY: the blocks are whole steps, and there are rows for all of them.
+        unsafe { run(wide, &mut walk) }
+        true
+    }
+
+    fn order_of(&self, wide: bool) -> order::Order {
+        if wide { order::latimer_mve_order4_wide } else { order::latimer_mve_order4 }
     }
 
     /// Adds the products with all vectors, or with what their planes lack.
@@ -183,10 +229,10 @@ impl<'a> Matrix<'a> {
         else {
             return;
         };
-        let f = if panel.wide { order::latimer_mve_order4_wide } else { order::latimer_mve_order4 };
+        let f = self.order_of(panel.wide);
         let whole = if carry || !x.as_ptr().addr().is_multiple_of(4) { 0 } else { x.len() / self.step };
         // SAFETY: `x` has as many steps and is aligned; of `room` the planes of the first steps are written.
-        unsafe { f(x.as_ptr(), room.as_mut_ptr().cast(), whole, stride) }
+        unsafe { f(x.as_ptr(), room.as_mut_ptr().cast(), whole, stride) };
         let rest = x.get(whole * self.step..).unwrap_or_default();
         let places = room.chunks_mut(stride).skip(whole);
         for (x, place) in rest.chunks(self.step).zip(places) {
@@ -195,7 +241,7 @@ impl<'a> Matrix<'a> {
                 *column = if carry { order::carry(x) } else { x };
             }
             // SAFETY: one step, and a place has room for its planes.
-            unsafe { f(columns.0.as_ptr(), place.as_mut_ptr().cast(), 1, stride) }
+            unsafe { f(columns.0.as_ptr(), place.as_mut_ptr().cast(), 1, stride) };
         }
     }
 
@@ -304,6 +350,7 @@ unsafe fn run(wide: bool, walk: &mut Walk) {
     // SAFETY: the caller's.
     unsafe {
         match (wide, walk.units) {
+            (true, 1) => int8::latimer_mve_wide_one(walk),
             (true, _) => int8::latimer_mve_wide(walk),
             (false, 0) => int8::latimer_mve_one(walk),
             (false, _) => int8::latimer_mve_pairs(walk),

@@ -66,20 +66,24 @@ function!(
 );
 
 // Tiles of four columns: words (c0, c1) and (c2, c3) of four tiles apart, the bytes of the latter put between those of
-// the former. Six instructions for sixteen activations.
+// the former. Eight instructions for sixteen activations, two of them for the largest magnitude.
 function!(
     "latimer_mve_order4",
     "
     push {{r7, lr}}
+    mov r12, #0
     wls lr, r2, 3f
     2:
     vld20.32 {{q0, q1}}, [r0]
     vld21.32 {{q0, q1}}, [r0]!
+    vmaxav.s16 r12, q0
+    vmaxav.s16 r12, q1
     vmovnt.i16 q0, q1
     vstrw.32 q0, [r1]
     add r1, r1, r3
     le lr, 2b
     3:
+    mov r0, r12
     pop {{r7, pc}}
     "
 );
@@ -89,10 +93,13 @@ function!(
     "latimer_mve_order4_wide",
     "
     push {{r7, lr}}
+    mov r12, #0
     wls lr, r2, 3f
     2:
     vld20.32 {{q0, q1}}, [r0]
     vld21.32 {{q0, q1}}, [r0]!
+    vmaxav.s16 r12, q0
+    vmaxav.s16 r12, q1
     vqrshrnb.s16 q2, q0, #8
     vqrshrnt.s16 q2, q1, #8
     vmovnt.i16 q0, q1
@@ -101,17 +108,22 @@ function!(
     add r1, r1, r3
     le lr, 2b
     3:
+    mov r0, r12
     pop {{r7, pc}}
     "
 );
+
+/// Puts activations in order: of whole steps, `stride` bytes from step to step, their planes one after the other.
+/// Returns the largest magnitude. The activations must be aligned to 4 bytes.
+pub(super) type Order = unsafe extern "C" fn(x: *const i16, out: *mut u8, steps: usize, stride: usize) -> u32;
 
 unsafe extern "C" {
     /// The largest magnitude of `8 * eights` activations, or `least` if none is larger.
     pub(super) fn latimer_mve_largest(x: *const i16, eights: usize, least: u32) -> u32;
     /// Zeroes sums.
     pub(super) fn latimer_mve_clear(sums: *mut i32, len: usize);
-    /// Activations of `16 * steps` columns, `stride` bytes from step to step. `x` must be aligned to 4 bytes.
-    pub(super) fn latimer_mve_order4(x: *const i16, out: *mut u8, steps: usize, stride: usize);
-    /// Both planes, the second 16 bytes after the first.
-    pub(super) fn latimer_mve_order4_wide(x: *const i16, out: *mut u8, steps: usize, stride: usize);
+    /// [`Order`]: one plane of steps of 16 columns.
+    pub(super) fn latimer_mve_order4(x: *const i16, out: *mut u8, steps: usize, stride: usize) -> u32;
+    /// [`Order`]: two planes.
+    pub(super) fn latimer_mve_order4_wide(x: *const i16, out: *mut u8, steps: usize, stride: usize) -> u32;
 }
