@@ -7,8 +7,10 @@
 //! The loops are whole functions in assembly, called from here with a [`Walk`]. What they can't do is left to the portable
 //! kernel: misaligned weights, less than a step of columns, groups that are not whole steps.
 
+mod groups;
 mod int8;
 mod order;
+mod panel;
 
 use super::layout::TILE;
 use super::{Packing, ROWS, portable};
@@ -18,8 +20,6 @@ use core::mem::MaybeUninit;
 pub const STRIP_BLOCKS: usize = 32;
 /// Bytes of the buffer of activations: those of sixteen tokens of 128 columns.
 const ROOM: usize = 2048;
-/// Columns of a panel at least, if a matrix has as many: below, entering and leaving the loops costs too much.
-const LEAST_COLUMNS: usize = 64;
 /// Columns of a group at most: one must fit the buffer.
 const MOST_GROUP: usize = 256;
 /// Bytes of weights of a step.
@@ -46,7 +46,7 @@ struct Walk {
     passes: usize,
     /// Activations in order.
     x: *const u8,
-    /// Pairs of vectors of one plane, or vectors of two; at least one.
+    /// Pairs of vectors of one plane, or vectors of two or with weights in groups.
     units: usize,
     /// Sums of the first block and vector.
     out: *mut i32,
@@ -58,10 +58,14 @@ struct Walk {
     single: usize,
     /// Bytes from a vector's sums to those of the next.
     row_bytes: usize,
-    /// Steps of a block; at least one.
+    /// Steps of a block, weights in no groups; at least one.
     steps: usize,
     /// The loop's own.
     entry: usize,
+    /// Weights in groups: steps of a group after the first.
+    more: usize,
+    /// Groups of a block; at least one.
+    groups: usize,
 }
 
 /// A matrix that the loops can do.
@@ -72,49 +76,39 @@ struct Matrix<'a> {
     block_len: usize,
     /// Columns of a step.
     step: usize,
+    /// Columns that a panel has whole, a group or a step, and their bytes in a block.
+    unit: usize,
+    unit_len: usize,
     /// Whole blocks, as many as there are rows for at most.
     weights: &'a [u8],
     blocks: usize,
 }
 
-/// Part of a matrix and of some vectors, whose activations are in order.
-#[derive(Clone, Copy)]
-struct Panel {
-    /// Bytes of a block before its columns, and the tiles of these.
-    offset: usize,
-    tiles: usize,
-    /// Steps, the last perhaps not whole.
-    steps: usize,
-    /// Vectors.
-    count: usize,
-    wide: bool,
-}
-
+/// The buffer of activations.
 #[repr(align(16))]
 struct Room([MaybeUninit<u8>; ROOM]);
-
-#[repr(align(16))]
-struct Columns<const N: usize>([i16; N]);
-
-#[repr(align(16))]
-struct Tiles([u8; STEP]);
 
 impl<'a> Matrix<'a> {
     /// `None` for what the portable kernel must do.
     fn of(packing: Packing, weights: &'a [u8], cols: usize, rows: usize) -> Option<Self> {
-        let block_len = match packing {
-            Packing::Int8 => cols.div_ceil(4).checked_mul(TILE)?,
-            _ => packing.block_len(cols)?,
-        };
         let step = 4 * packing.tile_columns();
-        let fits = match packing {
-            Packing::Int8 => cols >= step,
-            _ => false,
+        let (fits, unit, unit_len, block_len) = match packing {
+            Packing::Int8 => (cols >= step, step, STEP, cols.div_ceil(4).checked_mul(TILE)?),
+            Packing::Int8Groups(group) | Packing::Int4(group) => {
+                let group = group.clamp(1, MOST_GROUP + 1);
+                let fits = group <= MOST_GROUP && group.is_multiple_of(step) && cols.is_multiple_of(group);
+                let group_len = packing.group_len(group)?;
+                (fits, group, group_len, (cols / group).checked_mul(group_len)?)
+            }
         };
+        if !fits {
+            return None;
+        }
         let blocks = weights.len().checked_div(block_len)?.min(rows.div_ceil(ROWS));
         let weights = weights.get(..blocks * block_len)?;
         let aligned = weights.as_ptr().addr().is_multiple_of(4);
-        (fits && aligned && blocks > 0).then_some(Matrix { packing, cols, rows, block_len, step, weights, blocks })
+        let matrix = Matrix { packing, cols, rows, block_len, step, unit, unit_len, weights, blocks };
+        (aligned && blocks > 0).then_some(matrix)
     }
 
     fn times(&self, x: &[i16], out: &mut [i32]) {
@@ -156,204 +150,72 @@ impl<'a> Matrix<'a> {
             // SAFETY: the same.
             unsafe { self.order_of(true)(x.as_ptr(), room.0.as_mut_ptr().cast(), steps, 2 * self.step) };
         }
-        let mut walk = Walk {
-            weights: self.weights.as_ptr(),
-            passes: 0,
-            x: room.0.as_ptr().cast(),
-            units: usize::from(wide),
-            out: out.as_mut_ptr(),
-            stride: self.block_len,
-            blocks: self.blocks,
-            single: 1,
-            row_bytes: 0,
-            steps,
-            entry: 0,
-        };
+        let mut walk = self.walk(self.weights, &room.0, out, steps);
+        (walk.units, walk.single) = self.units(wide, 1);
         // SAFETY: the blocks are whole steps, and there are rows for all of them.
-        unsafe { run(wide, &mut walk) }
+        unsafe { self.run(wide, &mut walk) }
         true
     }
 
     fn order_of(&self, wide: bool) -> order::Order {
-        if wide { order::latimer_mve_order4_wide } else { order::latimer_mve_order4 }
+        match (self.packing, wide) {
+            (Packing::Int4(_), true) => order::latimer_mve_order8_wide,
+            (Packing::Int4(_), false) => order::latimer_mve_order8,
+            (_, true) => order::latimer_mve_order4_wide,
+            (_, false) => order::latimer_mve_order4,
+        }
     }
 
-    /// Adds the products with all vectors, or with what their planes lack.
-    fn pass(&self, x: &[i16], wide: bool, carry: bool, out: &mut [i32]) {
-        let (planes, count) = (1 + usize::from(wide), x.len() / self.cols);
-        let columns = self.panel_columns(planes * count);
-        let vectors = match ROOM / (planes * columns) {
-            // Pairs remain pairs.
-            odd @ 3.. if odd % 2 == 1 => odd - 1,
-            vectors => vectors,
+    /// Whether vectors of one plane are taken in pairs.
+    fn pairs(&self, wide: bool) -> bool {
+        self.packing == Packing::Int8 && !wide
+    }
+
+    /// Units of so many vectors, and whether one is left.
+    fn units(&self, wide: bool, count: usize) -> (usize, usize) {
+        if self.pairs(wide) { (count / 2, count % 2) } else { (count, 0) }
+    }
+
+    /// The walk through all blocks from `weights` on, `steps` steps each, without its units.
+    fn walk(&self, weights: &[u8], x: &[MaybeUninit<u8>], out: &mut [i32], steps: usize) -> Walk {
+        let (more, groups) = match self.packing {
+            Packing::Int8 => (0, 0),
+            _ => (self.unit / self.step - 1, steps * self.step / self.unit),
         };
-        let mut room = Room([MaybeUninit::uninit(); ROOM]);
-        for (x, out) in x.chunks(vectors * self.cols).zip(out.chunks_mut(vectors * self.rows)) {
-            for first in (0..self.cols).step_by(columns) {
-                let columns = columns.min(self.cols - first);
-                let steps = columns.div_ceil(self.step);
-                let (offset, tiles) = (self.offset(first), columns.div_ceil(self.packing.tile_columns()));
-                let panel = Panel { offset, tiles, steps, count: x.len() / self.cols, wide };
-                for (i, x) in x.chunks_exact(self.cols).enumerate() {
-                    let x = x.get(first..first + columns).unwrap_or_default();
-                    self.order(&panel, i, x, carry, &mut room);
-                }
-                self.add(&panel, &room, out);
-            }
+        Walk {
+            weights: weights.as_ptr(),
+            passes: 0,
+            x: x.as_ptr().cast(),
+            units: 0,
+            out: out.as_mut_ptr(),
+            stride: self.block_len,
+            blocks: self.blocks,
+            single: 0,
+            row_bytes: self.rows * size_of::<i32>(),
+            steps,
+            entry: 0,
+            more,
+            groups,
         }
     }
 
-    /// Columns of a panel for so many planes, in whole steps.
-    fn panel_columns(&self, planes: usize) -> usize {
-        let most = (ROOM / planes.max(1)).max(LEAST_COLUMNS) / self.step * self.step;
-        let panels = self.cols.div_ceil(most.max(self.step));
-        self.cols.div_ceil(panels).next_multiple_of(self.step)
-    }
-
-    /// Where a column's tile lies in a block, a multiple of a step.
-    fn offset(&self, column: usize) -> usize {
-        column / self.step * STEP
-    }
-
-    /// Puts a vector's activations in order: pairs of one plane, and two planes of a vector, step by step in turn.
-    fn order(&self, panel: &Panel, vector: usize, x: &[i16], carry: bool, room: &mut Room) {
-        let plane = panel.steps * self.step;
-        let paired = !panel.wide && vector / 2 * 2 + 1 < panel.count;
-        let (start, stride) = match (panel.wide, paired) {
-            (true, _) => (2 * vector * plane, 2 * self.step),
-            (false, true) => (vector / 2 * 2 * plane + vector % 2 * self.step, 2 * self.step),
-            (false, false) => (vector * plane, self.step),
-        };
-        let Some(room) =
-            room.0.get_mut(start..start + (panel.steps - 1) * stride + self.step * (1 + usize::from(panel.wide)))
-        else {
-            return;
-        };
-        let f = self.order_of(panel.wide);
-        let whole = if carry || !x.as_ptr().addr().is_multiple_of(4) { 0 } else { x.len() / self.step };
-        // SAFETY: `x` has as many steps and is aligned; of `room` the planes of the first steps are written.
-        unsafe { f(x.as_ptr(), room.as_mut_ptr().cast(), whole, stride) };
-        let rest = x.get(whole * self.step..).unwrap_or_default();
-        let places = room.chunks_mut(stride).skip(whole);
-        for (x, place) in rest.chunks(self.step).zip(places) {
-            let mut columns = Columns([0; 16]);
-            for (column, &x) in columns.0.iter_mut().zip(x) {
-                *column = if carry { order::carry(x) } else { x };
+    /// Runs the loop for a walk.
+    ///
+    /// # Safety
+    /// Weights, activations and sums must be there as the fields say; there must be a step, a block and a vector.
+    unsafe fn run(&self, wide: bool, walk: &mut Walk) {
+        // SAFETY: the caller's.
+        unsafe {
+            match (self.packing, wide) {
+                (Packing::Int8, false) if walk.units == 0 => int8::latimer_mve_one(walk),
+                (Packing::Int8, false) => int8::latimer_mve_pairs(walk),
+                (Packing::Int8, true) if walk.units == 1 => int8::latimer_mve_wide_one(walk),
+                (Packing::Int8, true) => int8::latimer_mve_wide(walk),
+                (Packing::Int8Groups(_), false) => groups::latimer_mve_groups8(walk),
+                (Packing::Int8Groups(_), true) => groups::latimer_mve_groups8_wide(walk),
+                (Packing::Int4(_), false) => groups::latimer_mve_groups4(walk),
+                (Packing::Int4(_), true) => groups::latimer_mve_groups4_wide(walk),
             }
-            // SAFETY: one step, and a place has room for its planes.
-            unsafe { f(columns.0.as_ptr(), place.as_mut_ptr().cast(), 1, stride) };
-        }
-    }
-
-    /// Adds the products of a panel to the sums.
-    fn add(&self, panel: &Panel, room: &Room, out: &mut [i32]) {
-        // The loops read whole steps and write whole blocks: a last block that has less is done apart.
-        let ragged = panel.tiles < 4 * panel.steps || self.blocks * ROWS > self.rows;
-        let whole = self.blocks - usize::from(ragged);
-        if whole > 0 {
-            let Some(weights) = self.weights.get(panel.offset..) else { return };
-            let (units, single) = if panel.wide { (panel.count, 0) } else { (panel.count / 2, panel.count % 2) };
-            let mut walk = Walk {
-                weights: weights.as_ptr(),
-                passes: 0,
-                x: room.0.as_ptr().cast(),
-                units,
-                out: out.as_mut_ptr(),
-                stride: self.block_len,
-                blocks: whole,
-                single,
-                row_bytes: self.rows * size_of::<i32>(),
-                steps: panel.steps,
-                entry: 0,
-            };
-            // SAFETY: the last step of the last of these blocks ends at most three tiles after the block, and then one
-            // of at least four tiles follows; the room has the activations of all vectors in order; `out` has as many rows for
-            // each vector as these blocks.
-            unsafe { run(panel.wide, &mut walk) }
-        }
-        if ragged {
-            self.add_last(panel, room, out);
-        }
-    }
-
-    /// Adds the products of the last block.
-    #[inline(never)]
-    fn add_last(&self, panel: &Panel, room: &Room, out: &mut [i32]) {
-        let first = (self.blocks - 1) * ROWS;
-        let start = (self.blocks - 1) * self.block_len + panel.offset;
-        let Some(weights) = self.weights.get(start..) else { return };
-        let weights = weights.get(..panel.tiles * TILE).unwrap_or(weights);
-        let whole = panel.tiles / 4;
-        let (together, plane) = (if panel.wide { 1 } else { 2 }, panel.steps * self.step);
-        let planes = 1 + usize::from(panel.wide);
-        for (i, out) in out.chunks_mut(together * self.rows).enumerate() {
-            // The sums of one vector or of two.
-            let mut sums = [[0; ROWS]; 2];
-            let rows =
-                |out: usize| (out * self.rows + first, ((out + 1) * self.rows).min(out * self.rows + first + ROWS));
-            for (n, sums) in sums.iter_mut().enumerate() {
-                let (start, end) = rows(n);
-                let out = out.get(start..end).unwrap_or_default();
-                sums.iter_mut().zip(out).for_each(|(sum, &out)| *sum = out);
-            }
-            let pair = !panel.wide && out.len() > self.rows;
-            let Some(x) = room.0.get(i * together * planes * plane..) else { return };
-            let mut walk = Walk {
-                weights: weights.as_ptr(),
-                passes: 0,
-                x: x.as_ptr().cast(),
-                units: usize::from(panel.wide || pair),
-                out: sums.as_mut_ptr().cast(),
-                stride: 0,
-                blocks: 1,
-                single: usize::from(!panel.wide && !pair),
-                row_bytes: size_of_val(&sums[0]),
-                steps: whole,
-                entry: 0,
-            };
-            if whole > 0 {
-                // SAFETY: there are as many tiles, and the activations of these vectors follow.
-                unsafe { run(panel.wide, &mut walk) }
-            }
-            let rest = weights.get(whole * STEP..).unwrap_or_default();
-            if !rest.is_empty() {
-                let mut tiles = Tiles([0; STEP]);
-                tiles.0.iter_mut().zip(rest).for_each(|(tile, &rest)| *tile = rest);
-                let done = whole * self.step * if panel.wide || pair { 2 } else { 1 };
-                let Some(x) = x.get(done..) else { return };
-                walk = Walk {
-                    weights: tiles.0.as_ptr(),
-                    x: x.as_ptr().cast(),
-                    units: usize::from(panel.wide || pair),
-                    out: sums.as_mut_ptr().cast(),
-                    blocks: 1,
-                    steps: 1,
-                    ..walk
-                };
-                // SAFETY: one step of tiles; the last activations follow.
-                unsafe { run(panel.wide, &mut walk) }
-            }
-            for (n, sums) in sums.iter().enumerate() {
-                let (start, end) = rows(n);
-                let out = out.get_mut(start..end).unwrap_or_default();
-                out.iter_mut().zip(sums).for_each(|(out, &sum)| *out = sum);
-            }
-        }
-    }
-}
-
-/// Runs the loop for a walk.
-///
-/// # Safety
-/// Weights, activations and sums must be there as the fields say.
-unsafe fn run(wide: bool, walk: &mut Walk) {
-    // SAFETY: the caller's.
-    unsafe {
-        match (wide, walk.units) {
-            (true, 1) => int8::latimer_mve_wide_one(walk),
-            (true, _) => int8::latimer_mve_wide(walk),
-            (false, 0) => int8::latimer_mve_one(walk),
-            (false, _) => int8::latimer_mve_pairs(walk),
         }
     }
 }

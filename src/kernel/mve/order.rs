@@ -34,6 +34,22 @@ macro_rules! function {
 }
 pub(super) use function;
 
+/// Next 32 activations, by words of four tiles of eight columns.
+macro_rules! words8 {
+    () => {
+        "
+        vld40.32 {{q0, q1, q2, q3}}, [r0]
+        vld41.32 {{q0, q1, q2, q3}}, [r0]
+        vld42.32 {{q0, q1, q2, q3}}, [r0]
+        vld43.32 {{q0, q1, q2, q3}}, [r0]!
+        vmaxav.s16 r12, q0
+        vmaxav.s16 r12, q1
+        vmaxav.s16 r12, q2
+        vmaxav.s16 r12, q3
+        "
+    };
+}
+
 // Three instructions for eight activations.
 function!(
     "latimer_mve_largest",
@@ -113,6 +129,61 @@ function!(
     "
 );
 
+// Tiles of eight columns: words (c0, c1), (c2, c3), (c4, c5) and (c6, c7) of four tiles apart. The low halves of the
+// weights' bytes want the first and third, the high ones the others. Fourteen instructions for 32 activations.
+function!(
+    "latimer_mve_order8",
+    "
+    push {{r7, lr}}
+    mov r12, #0
+    wls lr, r2, 3f
+    2:
+    ",
+    words8!(),
+    "
+    vmovnt.i16 q0, q2
+    vmovnt.i16 q1, q3
+    vstrw.32 q0, [r1]
+    vstrw.32 q1, [r1, #16]
+    add r1, r1, r3
+    le lr, 2b
+    3:
+    mov r0, r12
+    pop {{r7, pc}}
+    "
+);
+
+// The same with two planes.
+function!(
+    "latimer_mve_order8_wide",
+    "
+    push {{r7, lr}}
+    vpush {{d8-d9}}
+    mov r12, #0
+    wls lr, r2, 3f
+    2:
+    ",
+    words8!(),
+    "
+    vqrshrnb.s16 q4, q0, #8
+    vqrshrnt.s16 q4, q2, #8
+    vmovnt.i16 q0, q2
+    vstrw.32 q0, [r1]
+    vstrw.32 q4, [r1, #16]
+    vqrshrnb.s16 q4, q1, #8
+    vqrshrnt.s16 q4, q3, #8
+    vmovnt.i16 q1, q3
+    vstrw.32 q1, [r1, #32]
+    vstrw.32 q4, [r1, #48]
+    add r1, r1, r3
+    le lr, 2b
+    3:
+    mov r0, r12
+    vpop {{d8-d9}}
+    pop {{r7, pc}}
+    "
+);
+
 /// Puts activations in order: of whole steps, `stride` bytes from step to step, their planes one after the other.
 /// Returns the largest magnitude. The activations must be aligned to 4 bytes.
 pub(super) type Order = unsafe extern "C" fn(x: *const i16, out: *mut u8, steps: usize, stride: usize) -> u32;
@@ -126,4 +197,8 @@ unsafe extern "C" {
     pub(super) fn latimer_mve_order4(x: *const i16, out: *mut u8, steps: usize, stride: usize) -> u32;
     /// [`Order`]: two planes.
     pub(super) fn latimer_mve_order4_wide(x: *const i16, out: *mut u8, steps: usize, stride: usize) -> u32;
+    /// [`Order`]: one plane of steps of 32 columns.
+    pub(super) fn latimer_mve_order8(x: *const i16, out: *mut u8, steps: usize, stride: usize) -> u32;
+    /// [`Order`]: two planes.
+    pub(super) fn latimer_mve_order8_wide(x: *const i16, out: *mut u8, steps: usize, stride: usize) -> u32;
 }
