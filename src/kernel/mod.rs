@@ -24,24 +24,52 @@
 //! This module is the only place that selects a kernel by target. [`portable`] is the oracle: another kernel must
 //! equal it on every shape.
 
+/// Begins a block of assembly: the core it is for. On Armv8-M, where an instruction's extension depends on the core, LLVM
+/// reads the assembly of a crate that is linked as a whole (`lto`) without knowing what `-C target-cpu` said.
+#[cfg(latimer_mve)]
+macro_rules! cpu {
+    () => {
+        ".cpu cortex-m55"
+    };
+}
+#[cfg(all(latimer_armv8m, not(latimer_mve)))]
+macro_rules! cpu {
+    () => {
+        ".cpu cortex-m33"
+    };
+}
+#[cfg(not(latimer_armv8m))]
+#[cfg_attr(not(latimer_dsp), allow(unused_macros, reason = "no kernel in assembly"))]
+macro_rules! cpu {
+    () => {
+        ""
+    };
+}
+#[cfg_attr(not(latimer_dsp), allow(unused_imports, reason = "no kernel in assembly"))]
+pub(crate) use cpu;
+
+#[cfg(latimer_dsp)]
+mod dsp;
 pub mod layout;
 #[cfg(latimer_mve)]
 mod mve;
 pub mod portable;
-#[cfg(all(feature = "std", target_arch = "x86_64", not(feature = "portable")))]
-pub mod x86;
+#[cfg(latimer_avx2)]
+mod x86;
 
+#[cfg(all(latimer_dsp, not(latimer_mve)))]
+use dsp as chosen;
+#[cfg(latimer_mve)]
+use mve as chosen;
+#[cfg(not(any(latimer_dsp, latimer_avx2)))]
+use portable as chosen;
+#[cfg(latimer_avx2)]
+use x86 as chosen;
+
+pub use chosen::{STRIP_BLOCKS, multiply, specialized};
 pub use layout::Packing;
 #[cfg(feature = "f16")]
 pub use portable::float::{dot4_f16, dot4x2_f16};
-#[cfg(latimer_mve)]
-pub use mve::{STRIP_BLOCKS, multiply};
-#[cfg(not(all(feature = "std", target_arch = "x86_64", not(feature = "portable"))))]
-pub use portable::specialized;
-#[cfg(not(any(latimer_mve, all(feature = "std", target_arch = "x86_64", not(feature = "portable")))))]
-pub use portable::{STRIP_BLOCKS, multiply};
-#[cfg(all(feature = "std", target_arch = "x86_64", not(feature = "portable")))]
-pub use x86::{STRIP_BLOCKS, multiply, specialized};
 
 /// Rows in a block.
 pub const ROWS: usize = 4;

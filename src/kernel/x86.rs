@@ -131,6 +131,11 @@ impl Matrix<'_> {
             tiles.iter_mut().zip(parts).for_each(|(tiles, part)| *tiles = part.as_chunks().0);
             return tiles_i8(tiles, x);
         }
+        if packing == Packing::Int8Pairs {
+            let mut tiles = [&[][..]; B];
+            tiles.iter_mut().zip(parts).for_each(|(tiles, part)| *tiles = part.as_chunks().0);
+            return tiles_pairs(tiles, x);
+        }
         // A scale has as many bits as a weight has not.
         let bits = if let Packing::Int4(_) = packing { 8 } else { 4 };
         let (mut total, mut x) = ([[_mm256_setzero_si256(); B]; N], x);
@@ -210,6 +215,26 @@ fn tiles_i8<const N: usize, const B: usize>(tiles: [&[[u8; TILE]]; B], x: &[[Qua
         for (weights, tiles) in weights.iter_mut().zip(tiles) {
             // SAFETY: `i` is below the length of each; a tile is sixteen bytes.
             *weights = unsafe { _mm256_cvtepi8_epi16(_mm_loadu_si128(tiles.as_ptr().add(i).cast())) };
+        }
+        multiply_add(&mut acc, weights, x);
+    }
+    acc
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn tiles_pairs<const N: usize, const B: usize>(tiles: [&[[u8; TILE]]; B], x: &[[Quad; N]]) -> [[__m256i; B]; N] {
+    let mut acc = [[_mm256_setzero_si256(); B]; N];
+    let one = _mm_set1_epi16(1);
+    let count = tiles.iter().fold(x.len(), |count, tiles| count.min(tiles.len()));
+    for (i, x) in x.iter().enumerate().take(count) {
+        let mut weights = [_mm256_setzero_si256(); B];
+        for (weights, tiles) in weights.iter_mut().zip(tiles) {
+            // SAFETY: `i` is below the length of each; a tile is sixteen bytes.
+            let bytes = unsafe { _mm_loadu_si128(tiles.as_ptr().add(i).cast()) };
+            // The lower byte's sign, brought beside the upper byte.
+            let borrowed = _mm_slli_epi16(_mm_and_si128(_mm_srli_epi16(bytes, 7), one), 8);
+            *weights = _mm256_add_epi16(_mm256_cvtepi8_epi16(bytes), _mm256_cvtepi8_epi16(borrowed));
         }
         multiply_add(&mut acc, weights, x);
     }

@@ -14,13 +14,12 @@ pub(super) fn carry(x: i16) -> i16 {
     if x >= SATURATES as i16 { 256 } else { 0 }
 }
 
-/// A function in assembly. It names the core itself: where LLVM reads the assembly to learn its symbols, before linking
-/// as a whole, it forgets what `-C target-cpu` said.
+/// A function in assembly.
 macro_rules! function {
     ($name:literal, $($body:expr),+) => {
         global_asm!(
             concat!(".pushsection .text.", $name, ", \"ax\", %progbits"),
-            ".cpu cortex-m55",
+            crate::kernel::cpu!(),
             ".balign 4",
             concat!(".global ", $name),
             concat!(".type ", $name, ", %function"),

@@ -35,19 +35,21 @@ impl Matrix<'_> {
     pub(super) fn pass(&self, x: &[i16], wide: bool, carry: bool, out: &mut [i32]) {
         let (planes, count) = (1 + usize::from(wide), x.len() / self.cols);
         let columns = self.panel_columns(planes * count);
-        let vectors = match ROOM / (planes * columns) {
+        let vectors = match ROOM.checked_div(planes * columns).unwrap_or(0) {
             // Pairs remain pairs.
             odd @ 3.. if odd % 2 == 1 => odd - 1,
             vectors => vectors,
         };
         let mut room = Room([MaybeUninit::uninit(); ROOM]);
-        for (x, out) in x.chunks(vectors * self.cols).zip(out.chunks_mut(vectors * self.rows)) {
-            for first in (0..self.cols).step_by(columns) {
-                let columns = columns.min(self.cols - first);
-                let steps = columns.div_ceil(self.step);
-                let (offset, tiles) = (self.offset(first), columns.div_ceil(self.packing.tile_columns()));
+        for (x, out) in
+            x.chunks((vectors * self.cols.get()).max(1)).zip(out.chunks_mut((vectors * self.rows.get()).max(1)))
+        {
+            for first in (0..self.cols.get()).step_by(columns.max(1)) {
+                let columns = columns.min(self.cols.get() - first);
+                let steps = columns.div_ceil(self.step.get());
+                let (offset, tiles) = (self.offset(first), (4 * columns).div_ceil(self.step.get()));
                 let panel = Panel { offset, tiles, steps, count: x.len() / self.cols, wide };
-                for (i, x) in x.chunks_exact(self.cols).enumerate() {
+                for (i, x) in x.chunks_exact(self.cols.get()).enumerate() {
                     let x = x.get(first..first + columns).unwrap_or_default();
                     self.order(&panel, i, x, carry, &mut room);
                 }
@@ -58,9 +60,9 @@ impl Matrix<'_> {
 
     /// Columns of a panel for so many planes, whole units.
     fn panel_columns(&self, planes: usize) -> usize {
-        let most = (ROOM / planes.max(1)).max(LEAST_COLUMNS) / self.unit * self.unit;
-        let panels = self.cols.div_ceil(most.max(self.unit));
-        self.cols.div_ceil(panels).next_multiple_of(self.unit)
+        let most = (ROOM / planes.max(1)).max(LEAST_COLUMNS) / self.unit * self.unit.get();
+        let panels = self.cols.get().div_ceil(most.max(self.unit.get()));
+        self.cols.get().div_ceil(panels).next_multiple_of(self.unit.get())
     }
 
     /// Where a unit's first column lies in a block.
@@ -70,15 +72,15 @@ impl Matrix<'_> {
 
     /// Puts a vector's activations in order: pairs of one plane, and two planes of a vector, step by step in turn.
     fn order(&self, panel: &Panel, vector: usize, x: &[i16], carry: bool, room: &mut Room) {
-        let plane = panel.steps * self.step;
+        let plane = panel.steps * self.step.get();
         let paired = self.pairs(panel.wide) && vector / 2 * 2 + 1 < panel.count;
         let (start, stride) = match (panel.wide, paired) {
-            (true, _) => (2 * vector * plane, 2 * self.step),
-            (false, true) => (vector / 2 * 2 * plane + vector % 2 * self.step, 2 * self.step),
-            (false, false) => (vector * plane, self.step),
+            (true, _) => (2 * vector * plane, 2 * self.step.get()),
+            (false, true) => (vector / 2 * 2 * plane + vector % 2 * self.step.get(), 2 * self.step.get()),
+            (false, false) => (vector * plane, self.step.get()),
         };
         let Some(room) =
-            room.0.get_mut(start..start + (panel.steps - 1) * stride + self.step * (1 + usize::from(panel.wide)))
+            room.0.get_mut(start..start + (panel.steps - 1) * stride + self.step.get() * (1 + usize::from(panel.wide)))
         else {
             return;
         };
@@ -86,9 +88,9 @@ impl Matrix<'_> {
         let whole = if carry || !x.as_ptr().addr().is_multiple_of(4) { 0 } else { x.len() / self.step };
         // SAFETY: `x` has as many steps and is aligned; of `room` the planes of the first steps are written.
         unsafe { f(x.as_ptr(), room.as_mut_ptr().cast(), whole, stride) };
-        let rest = x.get(whole * self.step..).unwrap_or_default();
+        let rest = x.get(whole * self.step.get()..).unwrap_or_default();
         let places = room.chunks_mut(stride).skip(whole);
-        for (x, place) in rest.chunks(self.step).zip(places) {
+        for (x, place) in rest.chunks(self.step.get()).zip(places) {
             let mut columns = Columns([0; 32]);
             for (column, &x) in columns.0.iter_mut().zip(x) {
                 *column = if carry { order::carry(x) } else { x };
@@ -101,7 +103,7 @@ impl Matrix<'_> {
     /// Adds the products of a panel to the sums.
     fn add(&self, panel: &Panel, room: &Room, out: &mut [i32]) {
         // The loops read whole steps and write whole blocks: a last block that has less is done apart.
-        let ragged = panel.tiles < 4 * panel.steps || self.blocks * ROWS > self.rows;
+        let ragged = panel.tiles < 4 * panel.steps || self.blocks * ROWS > self.rows.get();
         let whole = self.blocks - usize::from(ragged);
         if whole > 0 {
             let Some(weights) = self.weights.get(panel.offset..) else { return };
@@ -125,13 +127,14 @@ impl Matrix<'_> {
         let start = (self.blocks - 1) * self.block_len + panel.offset;
         let Some(weights) = self.weights.get(start..) else { return };
         let whole = panel.tiles / 4;
-        let (together, plane) = (1 + usize::from(self.pairs(panel.wide)), panel.steps * self.step);
+        let (together, plane) = (1 + usize::from(self.pairs(panel.wide)), panel.steps * self.step.get());
         let planes = 1 + usize::from(panel.wide);
-        for (i, out) in out.chunks_mut(together * self.rows).enumerate() {
+        for (i, out) in out.chunks_mut(together * self.rows.get()).enumerate() {
             // The sums of one vector or of two.
             let mut sums = [[0; ROWS]; 2];
-            let rows =
-                |out: usize| (out * self.rows + first, ((out + 1) * self.rows).min(out * self.rows + first + ROWS));
+            let rows = |out: usize| {
+                (out * self.rows.get() + first, ((out + 1) * self.rows.get()).min(out * self.rows.get() + first + ROWS))
+            };
             for (n, sums) in sums.iter_mut().enumerate() {
                 let (start, end) = rows(n);
                 let out = out.get(start..end).unwrap_or_default();
@@ -155,7 +158,7 @@ impl Matrix<'_> {
                 let mut tiles = Tiles([0; STEP]);
                 tiles.0.iter_mut().zip(rest).for_each(|(tile, &rest)| *tile = rest);
                 // A pair has as many bytes as two planes of a vector.
-                let Some(x) = x.get(whole * self.step * (2 * units + single)..) else { return };
+                let Some(x) = x.get(whole * self.step.get() * (2 * units + single)..) else { return };
                 walk = Walk {
                     units,
                     single,
