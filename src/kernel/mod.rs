@@ -38,14 +38,13 @@ macro_rules! cpu {
         ".cpu cortex-m33"
     };
 }
-#[cfg(not(latimer_armv8m))]
-#[cfg_attr(not(latimer_dsp), allow(unused_macros, reason = "no kernel in assembly"))]
+#[cfg(all(latimer_dsp, not(latimer_armv8m)))]
 macro_rules! cpu {
     () => {
         ""
     };
 }
-#[cfg_attr(not(latimer_dsp), allow(unused_imports, reason = "no kernel in assembly"))]
+#[cfg(latimer_dsp)]
 pub(crate) use cpu;
 
 #[cfg(latimer_dsp)]

@@ -221,6 +221,7 @@ impl<'a> Matrix<'a> {
     ///
     /// # Safety
     /// Weights, activations and sums must be there as the fields say; there must be a step, a block and a vector.
+    #[inline(always)]
     unsafe fn run(&self, wide: bool, walk: &mut Walk) {
         // SAFETY: the caller's.
         unsafe {

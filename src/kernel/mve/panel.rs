@@ -62,7 +62,7 @@ impl Matrix<'_> {
     fn panel_columns(&self, planes: usize) -> usize {
         let most = (ROOM / planes.max(1)).max(LEAST_COLUMNS) / self.unit * self.unit.get();
         let panels = self.cols.get().div_ceil(most.max(self.unit.get()));
-        self.cols.get().div_ceil(panels).next_multiple_of(self.unit.get())
+        self.cols.get().div_ceil(panels.max(1)).next_multiple_of(self.unit.get())
     }
 
     /// Where a unit's first column lies in a block.
