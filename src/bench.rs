@@ -69,7 +69,7 @@ pub struct Shape {
     pub bits: u8,
     /// Bits of a weight: 8 or 4.
     pub weight_bits: u8,
-    /// Columns of a group of weights; zero where a row has one scale.
+    /// Columns of a group of weights; zero where a row has one scale. One column of 8-bit weights stands for pairs.
     pub group: usize,
 }
 
@@ -78,6 +78,7 @@ fn matrix<'a>(carver: &mut Carver<'a>, shape: &Shape) -> Option<Tensor<'a>> {
     let Shape { cols, rows, bits, weight_bits, group, .. } = *shape;
     let (dtype, packing) = match (weight_bits, group) {
         (8, 0) => (dtype::I8, Packing::Int8),
+        (8, 1) => (dtype::I8_PAIRS, Packing::Int8Pairs),
         (8, _) => (dtype::I8_GROUPS, Packing::Int8Groups(group)),
         _ => (dtype::I4, Packing::Int4(group)),
     };

@@ -75,7 +75,7 @@ pub fn run(args: &Args) -> Result<()> {
 /// Boots a firmware that asks for nothing and shows what it says.
 fn run_kernels(machine: &'static Machine) -> Result<()> {
     eprintln!("building the firmware of {}", machine.name);
-    let elf = firmware::build_kernels(machine)?;
+    let elf = firmware::build_kernels(machine, &[])?;
     setup::qemu(machine)?;
     shell::run(&mut qemu::command(machine, &elf))
 }
@@ -126,7 +126,7 @@ fn end(board: Board) -> Result<()> {
 pub fn build(name: &str, blob: Option<PathBuf>, engine: Engine) -> Result<()> {
     let machine = machines::find(name)?;
     let elf = match blob {
-        None if !machine.has_models() => firmware::build_kernels(machine)?,
+        None if !machine.has_models() => firmware::build_kernels(machine, &[])?,
         blob => Firmware::new(machine, blob.as_deref(), engine)?.build()?,
     };
     println!("{}", elf.display());

@@ -81,10 +81,13 @@ impl Firmware {
     }
 }
 
-/// Builds the firmware of a board that has no room for a model, and returns the linked file.
-pub fn build_kernels(machine: &'static Machine) -> Result<PathBuf> {
-    let elf = paths::artifacts().join(format!("{}.elf", machine.name));
-    build(machine, cargo(machine, "build"), &elf)?;
+/// Builds the firmware of a board that has no room for a model, with these features, and returns the linked file.
+pub fn build_kernels(machine: &'static Machine, features: &[&str]) -> Result<PathBuf> {
+    let name = [&[machine.name], features].concat().join("-");
+    let elf = paths::artifacts().join(format!("{name}.elf"));
+    let mut cargo = cargo(machine, "build");
+    cargo.arg("--features").arg(features.join(","));
+    build(machine, cargo, &elf)?;
     Ok(elf)
 }
 

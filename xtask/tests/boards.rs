@@ -72,7 +72,7 @@ fn every_board_speaks_the_protocol() {
 #[test]
 fn a_board_without_room_for_a_model_checks_the_kernels() {
     for machine in KERNEL_MACHINES {
-        let elf = firmware::build_kernels(machine).unwrap();
+        let elf = firmware::build_kernels(machine, &[]).unwrap();
         if !has_qemu(machine) {
             continue;
         }

@@ -2,14 +2,15 @@
 #![no_std]
 #![no_main]
 
+#[cfg(not(feature = "bench"))]
 mod check;
 mod nrf51;
 
 use core::convert::Infallible;
-use core::fmt;
 use core::panic::PanicInfo;
 
 use app::{Port, Stack, StackUse};
+#[cfg(not(feature = "bench"))]
 use check::Check;
 use cortex_m_rt::{ExceptionFrame, entry, exception};
 use embedded_io::{ErrorType, Read, Write};
@@ -33,7 +34,8 @@ impl Board {
         Self { uart: nrf51::Uart::new(), counter: nrf51::Counter::new(), stack }
     }
 
-    fn say(&mut self, line: fmt::Arguments<'_>) {
+    #[cfg(not(feature = "bench"))]
+    fn say(&mut self, line: core::fmt::Arguments<'_>) {
         // The UART takes every byte, and a line formats without fail.
         let _ = write!(self, "{line}\r\n");
     }
@@ -75,6 +77,17 @@ impl Port for Board {
     }
 }
 
+/// Runs what `cargo xtask bench` asks for, as far as the memory holds it.
+#[cfg(feature = "bench")]
+#[entry]
+fn main() -> ! {
+    static mut MEMORY: app::bench::Memory<{ 9 * 1024 }> = app::bench::Memory::new();
+    // The UART never fails.
+    let served = app::bench::session(&mut Board::new(), None, &mut MEMORY.0);
+    Board::exit(u8::from(served.is_err()))
+}
+
+#[cfg(not(feature = "bench"))]
 #[entry]
 fn main() -> ! {
     static mut CHECK: Check = Check::new();

@@ -3,7 +3,6 @@
 use super::{LimitArgs, parse_blob, print, read_blob};
 use anyhow::{Context, Result};
 use latimer::blob::layout::{Role, SectionKind};
-use latimer::blob::tensor::dtype;
 use latimer::{ArenaPlan, Model};
 use serde_json::{Value, json};
 use std::path::PathBuf;

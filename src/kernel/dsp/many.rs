@@ -81,6 +81,56 @@ global_asm!(
         smlad   r1, r7, r9, r1
     .endm
 
+    // A pass over a pair of rows, \one being the instructions of four columns; r6 says whether sums are loaded from r4 and r5 at
+    // \at, lr are quads by eight, and others lie at 28 of the stack.
+    .macro LATIMER_DSP_PASS one, at, two
+        cmp     r6, #0
+        bne     91f
+        mov     r0, #0
+        mov     r1, #0
+        mov     r2, #0
+        mov     r3, #0
+        b       92f
+91:     ldr     r4, [sp, #16]
+        ldrd    r0, r1, [r4, #\at]
+        .if \two
+        ldr     r4, [sp, #20]
+        ldrd    r2, r3, [r4, #\at]
+        .endif
+92:     subs    lr, lr, #1
+        blt     94f
+93:     \one
+        \one
+        \one
+        \one
+        \one
+        \one
+        \one
+        \one
+        \one
+        \one
+        \one
+        \one
+        \one
+        \one
+        \one
+        \one
+        subs    lr, lr, #1
+        bge     93b
+94:     ldr     lr, [sp, #28]
+        subs    lr, lr, #1
+        blt     96f
+95:     \one
+        subs    lr, lr, #1
+        bge     95b
+96:     ldr     r4, [sp, #16]
+        .if \two
+        ldr     r5, [sp, #20]
+        strd    r2, r3, [r5, #\at]
+        .endif
+        strd    r0, r1, [r4, #\at]
+    .endm
+
     .section .text.latimer_dsp_panel, "ax", %progbits
     .balign 4
     .global latimer_dsp_panel
@@ -88,122 +138,58 @@ global_asm!(
     .thumb_func
 latimer_dsp_panel:
     push    {{r4-r11, lr}}
+    sub     sp, sp, #44
     ldrb    r10, [r0, #28]          // add
     ldm     r0, {{r1-r7}}           // panel, quads, x, x_step, out, out_step, vectors
-    sub     sp, sp, #40
-    str     r10, [sp, #36]          // whether sums are added to
-    and     r8, r2, #7
-    lsr     r9, r2, #3
-    strd    r1, r9, [sp]            // 0 panel, 4 quads by eight
-    strd    r3, r4, [sp, #8]        // 8 activations, 12 step
-    strd    r5, r6, [sp, #16]       // 16 out, 20 step
-    strd    r7, r8, [sp, #24]       // 24 vectors, 28 other quads
-    // Two vectors, the first pair of rows and then the second.
-1:  ldr     r7, [sp, #24]
+    and     r8, r2, #15
+    lsr     r9, r2, #4
+    strd    r1, r9, [sp]            // 0 panel, 4 quads by sixteen
+    strd    r8, r10, [sp, #28]      // 28 other quads, 32 add
+    strd    r4, r6, [sp, #36]       // 36 activations' step, 40 sums'
+    add     r4, r4, r3
+    add     r6, r6, r5
+    strd    r3, r4, [sp, #8]        // 8 activations of the first vector, 12 of the second
+    strd    r5, r6, [sp, #16]       // 16 sums of the first, 20 of the second
     subs    r7, r7, #2
-    blt     6f
-    ldrd    r10, lr, [sp]
-    mov     r7, #0
-2:  str     r7, [sp, #32]           // bytes of the sums already made
+    str     r7, [sp, #24]           // vectors after these
+    blt     2f
+1:  ldrd    r10, lr, [sp]
     ldrd    r11, r12, [sp, #8]
-    ldr     r6, [sp, #36]
-    add     r12, r12, r11
-    cmp     r6, #0
-    bne     14f
-    mov     r0, #0
-    mov     r1, #0
-    mov     r2, #0
-    mov     r3, #0
-15: cmp     lr, #0
-    beq     4f
-3:  LATIMER_DSP_TWO
-    LATIMER_DSP_TWO
-    LATIMER_DSP_TWO
-    LATIMER_DSP_TWO
-    LATIMER_DSP_TWO
-    LATIMER_DSP_TWO
-    LATIMER_DSP_TWO
-    LATIMER_DSP_TWO
-    subs    lr, lr, #1
-    bne     3b
-4:  ldr     lr, [sp, #28]
-    cmp     lr, #0
-    beq     5f
-7:  LATIMER_DSP_TWO
-    subs    lr, lr, #1
-    bne     7b
-5:  ldrd    r4, r5, [sp, #16]
-    ldr     r7, [sp, #32]
-    add     r4, r4, r7
-    add     r5, r5, r4
-    strd    r0, r1, [r4]
-    strd    r2, r3, [r5]
+    ldr     r6, [sp, #32]
+    LATIMER_DSP_PASS LATIMER_DSP_TWO, 0, 1
+    ldrd    r11, r12, [sp, #8]
     ldrd    r10, lr, [sp]
+    ldr     r6, [sp, #32]
     add     r10, r10, #{pair}
-    adds    r7, r7, #8
-    cmp     r7, #8
-    beq     2b
+    LATIMER_DSP_PASS LATIMER_DSP_TWO, 8, 1
     // The next two vectors.
+    ldrd    r6, r7, [sp, #36]
     ldrd    r0, r1, [sp, #8]
-    ldrd    r2, r3, [sp, #16]
-    ldr     r7, [sp, #24]
-    add     r0, r0, r1, lsl #1
-    add     r2, r2, r3, lsl #1
-    subs    r7, r7, #2
-    str     r0, [sp, #8]
-    str     r2, [sp, #16]
-    str     r7, [sp, #24]
-    b       1b
+    ldr     r2, [sp, #24]
+    add     r0, r0, r6, lsl #1
+    add     r1, r1, r6, lsl #1
+    add     r4, r4, r7, lsl #1
+    add     r5, r5, r7, lsl #1
+    strd    r0, r1, [sp, #8]
+    strd    r4, r5, [sp, #16]
+    subs    r2, r2, #2
+    str     r2, [sp, #24]
+    bge     1b
+2:  ldr     r7, [sp, #24]
+    adds    r7, r7, #2
+    beq     3f
     // A last one.
-6:  ldr     r7, [sp, #24]
-    cmp     r7, #0
-    beq     9f
     ldrd    r10, lr, [sp]
-    mov     r7, #0
-8:  str     r7, [sp, #32]
     ldr     r11, [sp, #8]
-    ldr     r4, [sp, #16]
-    ldr     r6, [sp, #36]
-    mov     r0, #0
-    mov     r1, #0
-    cmp     r6, #0
-    it      ne
-    ldrdne  r0, r1, [r4]
-    cmp     lr, #0
-    beq     11f
-10: LATIMER_DSP_LAST
-    LATIMER_DSP_LAST
-    LATIMER_DSP_LAST
-    LATIMER_DSP_LAST
-    LATIMER_DSP_LAST
-    LATIMER_DSP_LAST
-    LATIMER_DSP_LAST
-    LATIMER_DSP_LAST
-    subs    lr, lr, #1
-    bne     10b
-11: ldr     lr, [sp, #28]
-    cmp     lr, #0
-    beq     13f
-12: LATIMER_DSP_LAST
-    subs    lr, lr, #1
-    bne     12b
-13: ldr     r4, [sp, #16]
-    ldr     r7, [sp, #32]
-    strd    r0, r1, [r4], #8
-    str     r4, [sp, #16]
+    ldr     r6, [sp, #32]
+    LATIMER_DSP_PASS LATIMER_DSP_LAST, 0, 0
     ldrd    r10, lr, [sp]
+    ldr     r11, [sp, #8]
+    ldr     r6, [sp, #32]
     add     r10, r10, #{pair}
-    adds    r7, r7, #8
-    cmp     r7, #8
-    beq     8b
-9:  add     sp, sp, #40
+    LATIMER_DSP_PASS LATIMER_DSP_LAST, 8, 0
+3:  add     sp, sp, #44
     pop     {{r4-r11, pc}}
-14: ldrd    r4, r5, [sp, #16]
-    add     r4, r4, r7
-    ldrd    r0, r1, [r4]
-    add     r5, r5, r4
-    ldrd    r2, r3, [r5]
-    b       15b
 
     .section .text.latimer_dsp_unpack_i8, "ax", %progbits
     .balign 4
@@ -355,6 +341,7 @@ latimer_dsp_unpack_i4_group:
     add     sp, sp, #8
     pop     {{r4-r11, pc}}
 
+    .purgem LATIMER_DSP_PASS
     .purgem LATIMER_DSP_TWO
     .purgem LATIMER_DSP_LAST
     .purgem LATIMER_DSP_PAIR

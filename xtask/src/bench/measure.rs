@@ -14,7 +14,7 @@ use super::model::{Work, weights, work};
 use super::plan::{Case, cases, odd};
 use super::probe::{Outcome, Probe};
 use super::{PHRASE, counts::Counts};
-use crate::firmware::Firmware;
+use crate::firmware::{Firmware, build_kernels};
 use crate::machines::{Engine, Machine};
 use crate::paths;
 use crate::shipped::shipped_blob;
@@ -120,7 +120,7 @@ pub fn measure(machine: &'static Machine, plugin: &Path, recipes: &[Recipe], fil
     let mut measured = Measured { figures: Vec::new(), phrases: Vec::new(), equal: 0, skipped: false };
     for &recipe in recipes {
         let fast = recipe == Recipe::Fast;
-        if !fast && !phrases {
+        if !fast && !(phrases && machine.has_models()) {
             continue;
         }
         let Some(blob) = blob(recipe)? else {
@@ -162,11 +162,18 @@ pub fn measure(machine: &'static Machine, plugin: &Path, recipes: &[Recipe], fil
     Ok(measured)
 }
 
+/// Builds the bench firmware of a board with a set of kernels.
+pub fn build(machine: &'static Machine, kernels: Kernels, blob: &Path) -> Result<PathBuf> {
+    if !machine.has_models() {
+        return build_kernels(machine, kernels.features());
+    }
+    Firmware { extra: kernels.features(), ..Firmware::new(machine, Some(blob), Engine::Int8)? }.build()
+}
+
 /// The firmware of a set of kernels under the plugin.
 fn boot(machine: &'static Machine, plugin: &Path, kernels: Kernels, blob: &Path) -> Result<Probe> {
-    let firmware = Firmware { extra: kernels.features(), ..Firmware::new(machine, Some(blob), Engine::Int8)? };
-    let elf = firmware.build()?;
-    // Firmware of kernels alone has no model.
+    let elf = build(machine, kernels, blob)?;
+    // Firmware of kernels alone has no weights.
     let reads = weights(&elf, blob)?;
     Probe::boot(machine, &elf, plugin, reads, false)
 }

@@ -13,8 +13,7 @@ mod profile;
 use anyhow::{Context, Result, bail};
 use model_gen::pack::Recipe;
 
-use crate::firmware::Firmware;
-use crate::machines::{self, Engine, Machine};
+use crate::machines::{self, Machine};
 use counts::{CLASSES, Counts};
 use golden::Golden;
 use measure::Kernels;
@@ -60,7 +59,7 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<()> {
     let boards: Vec<&Machine> = match &args.board {
         Some(name) => vec![machines::find(name)?],
-        None => machines::MACHINES.iter().collect(),
+        None => machines::all().collect(),
     };
     if args.profile {
         return boards.into_iter().try_for_each(|machine| show_profile(machine, args));
@@ -106,8 +105,7 @@ fn show_profile(machine: &'static Machine, args: &Args) -> Result<()> {
     let recipe = if args.best { Recipe::Best } else { Recipe::Fast };
     let blob = measure::blob(recipe)?.context("no phrases to calibrate on: ../shared/data/en-es/train.tsv")?;
     eprintln!("building the bench firmware of {}", machine.name);
-    let firmware = Firmware { extra: kernels.features(), ..Firmware::new(machine, Some(&blob), Engine::Int8)? };
-    let elf = firmware.build()?;
+    let elf = measure::build(machine, kernels, &blob)?;
     let plugin = probe::plugin()?;
     let reads = model::weights(&elf, &blob)?;
     let mut probe = Probe::boot(machine, &elf, &plugin, reads, true)?;

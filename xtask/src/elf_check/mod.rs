@@ -72,7 +72,7 @@ pub fn run(elfs: &[PathBuf]) -> Result<()> {
     let mut elfs = elfs.to_vec();
     if elfs.is_empty() {
         for machine in KERNEL_MACHINES {
-            elfs.push(build_kernels(machine)?);
+            elfs.push(build_kernels(machine, &[])?);
         }
         for machine in MACHINES {
             elfs.push(Firmware::new(machine, None, Engine::Int8)?.build()?);
