@@ -38,7 +38,7 @@ use portable as chosen;
 #[cfg(latimer_avx2)]
 use x86 as chosen;
 
-pub use chosen::{STRIP_BLOCKS, multiply, specialized};
+pub use chosen::{STRIP_BLOCKS, multiply, softmax, specialized};
 pub use layout::Packing;
 #[cfg(feature = "f16")]
 pub use portable::float::{dot4_f16, dot4x2_f16};

@@ -5,6 +5,7 @@
 //! Activations are put in the columns' order of the tiles once a vector.
 
 use super::layout::TILE;
+pub use super::portable::softmax;
 use super::{Packing, ROWS, portable};
 use core::arch::x86_64::*;
 use core::mem::MaybeUninit;
