@@ -68,7 +68,7 @@ fn logarithm(scale: Scale) -> i32 {
 }
 
 /// What the sum of weighted values is still to be multiplied with.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Normalizer {
     /// Sum of the numerators, Q30.
     pub sum: u64,
