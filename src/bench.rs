@@ -4,7 +4,7 @@
 //!
 //! No part of the crate's interface.
 
-use crate::arena::Carver;
+use crate::arena::{BLOCK_TOKENS, Carver};
 use crate::blob::layout::{NONE, SpecHeader, TensorEntry};
 use crate::blob::tensor::dtype;
 use crate::blob::{CRC32, Tensor};
@@ -176,8 +176,9 @@ pub fn attend<M: Marks>(memory: &mut [u8], lookup: &Lookup, part: Part) -> Optio
     let len = room.capacity * heads * padded;
     let [keys, values] = [carver.take::<u8>(len).ok()?, carver.take::<u8>(len).ok()?];
     let scales = carver.take::<Scale>(room.capacity * heads).ok()?;
-    let scores = carver.take::<i32>(positions.max(head_dim)).ok()?;
-    let inputs = carver.take::<i16>(room.capacity + padded).ok()?;
+    let together = tokens.min(BLOCK_TOKENS);
+    let scores = carver.take::<i32>(together * positions.max(2 * head_dim)).ok()?;
+    let inputs = carver.take::<i16>(together * (room.capacity + padded)).ok()?;
     fill(query, |i| signed(7, i, 18));
     fill(keys, |i| signed(8, i, 8) as u8);
     fill(values, |i| signed(9, i, 8) as u8);
@@ -185,49 +186,67 @@ pub fn attend<M: Marks>(memory: &mut [u8], lookup: &Lookup, part: Part) -> Optio
     let visible = positions;
     let keys = Cached::<Int8> { rows: keys, scales, room, visible };
     let values = Cached::<Int8> { rows: values, scales, room, visible };
-    let mut scratch = AttendScratch { scores, inputs };
+    let block = (together * d_model).max(1);
     if let Part::Whole = part {
+        let mut scratch = AttendScratch { scores, inputs };
         measure::<M, _>(|| {
-            for query in query.chunks_exact_mut(d_model.max(1)) {
-                Int8.attend(query, 16, keys, values, 16, heads, &mut scratch);
+            for queries in query.chunks_mut(block) {
+                Int8.attend(queries, d_model, 16, keys, values, 16, heads, &mut scratch);
             }
         });
         return checksum(query);
     }
-    let (q, weights) = scratch.inputs.split_at_mut_checked(padded)?;
-    let q = q.get_mut(..head_dim)?;
+    let (q, weights) = inputs.split_at_mut_checked((together * head_dim).next_multiple_of(4))?;
+    let q = q.get_mut(..together * head_dim)?;
+    let weights = weights.get_mut(..together * room.capacity)?;
     fill(q, |i| signed(12, i, 16) as i16);
-    fill(weights, |i| if i < positions { signed(13, i, 16).unsigned_abs() as i16 } else { 0 });
+    fill(weights, |i| if i % room.capacity < positions { signed(13, i, 16).unsigned_abs() as i16 } else { 0 });
     // What a head of 32 values in Q16 gives.
     let multiplier = Multiplier { mantissa: 20_000, shift: 40 };
-    let head = Head::of(keys, 0, head_dim);
-    let sums = scratch.scores.get_mut(..positions)?;
-    head.times_keys(q, sums);
-    let peak = softmax::scores(multiplier, head.scales, head.scales, sums);
     let normalizer = softmax::Normalizer { sum: 1 << 30, exponent: -15 };
+    let head = Head::of(keys, 0, head_dim);
+    let (sums, part_sums) = scores.split_at_mut_checked(together * positions.max(head_dim))?;
+    head.times_keys(q, sums.get_mut(..together * positions)?);
+    let mut peak = None;
+    for sums in sums.get_mut(..together * positions)?.chunks_exact_mut(positions.max(1)) {
+        peak = Some(softmax::scores(multiplier, head.scales, head.scales, sums));
+    }
+    let peak = peak?;
     measure::<M, _>(|| {
-        for query in query.chunks_exact_mut(d_model.max(1)) {
-            for (head, query) in query.chunks_exact_mut(head_dim.max(1)).enumerate() {
-                let (keys, values) = (Head::of(keys, head, head_dim), Head::of(values, head, head_dim));
+        for queries in query.chunks_mut(block) {
+            let count = queries.len() / d_model.max(1);
+            for index in 0..heads {
+                let head = Head::of(keys, index, head_dim);
                 match part {
                     Part::Scores => {
-                        let sums = scratch.scores.get_mut(..positions).unwrap_or_default();
-                        keys.times_keys(q, sums);
-                        let _ = softmax::scores(multiplier, keys.scales, values.scales, sums);
+                        let sums = sums.get_mut(..count * positions).unwrap_or_default();
+                        head.times_keys(q, sums);
+                        for sums in sums.chunks_exact_mut(positions.max(1)) {
+                            let _ = softmax::scores(multiplier, head.scales, head.scales, sums);
+                        }
                     }
                     Part::Softmax => {
-                        let _ = softmax::softmax(peak, values.scales, scratch.scores, weights);
+                        let rows = weights.chunks_exact_mut(room.capacity.max(1)).take(count);
+                        for (sums, weights) in sums.chunks_exact(positions.max(1)).zip(rows) {
+                            let _ = softmax::softmax(peak, head.scales, sums, weights);
+                        }
                     }
                     Part::Context | Part::Whole => {
-                        values.times_values(weights, scratch.scores, query);
-                        normalize(query, normalizer, 16);
+                        let sums = sums.get_mut(..count * head_dim).unwrap_or_default();
+                        let weights = weights.get(..count * room.capacity).unwrap_or_default();
+                        Head::of(values, index, head_dim).times_values(weights, part_sums, sums);
+                        let tokens = queries.chunks_exact_mut(d_model.max(1));
+                        for (query, sums) in tokens.zip(sums.chunks_exact(head_dim.max(1))) {
+                            let query = query.get_mut(index * head_dim..(index + 1) * head_dim).unwrap_or_default();
+                            normalize(sums, normalizer, 16, query);
+                        }
                     }
                 }
             }
         }
     });
     match part {
-        Part::Scores => checksum(scratch.scores),
+        Part::Scores => checksum(sums),
         Part::Softmax => checksum(weights),
         Part::Context | Part::Whole => checksum(query),
     }

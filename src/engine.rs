@@ -91,11 +91,11 @@ pub(crate) struct Cached<'c, E: Engine> {
     pub visible: usize,
 }
 
-/// Where one attention writes intermediate values: sized by the arena plan.
+/// Where attention writes intermediate values: room for one token at least, as the arena plan has it.
 pub(crate) struct AttendScratch<'s, E: Engine> {
-    /// One value a position, and no fewer than a head has.
+    /// For each token one value a position, and no fewer than two heads have.
     pub scores: &'s mut [E::Wide],
-    /// One head of the query, then one weight a position; each in whole chunks.
+    /// For each token one head of the query and one weight a position, in whole chunks.
     #[cfg_attr(not(feature = "int8"), expect(dead_code, reason = "only int8 quantizes a query"))]
     pub inputs: &'s mut [E::Input],
 }
@@ -144,12 +144,13 @@ pub(crate) trait Engine: Copy {
         scales: &mut [Self::Scale],
     );
 
-    /// Attention of one token: `query` (`d_model` values with `frac` fraction bits) becomes the context, in the
-    /// fraction bits of the values.
+    /// Attention of some tokens: their queries (`d_model` values each, with `frac` fraction bits) become contexts, in
+    /// the fraction bits of the values.
     #[expect(clippy::too_many_arguments, reason = "an attention has this many inputs")]
     fn attend(
         self,
-        query: &mut [Self::Wide],
+        queries: &mut [Self::Wide],
+        d_model: usize,
         frac: i8,
         keys: Cached<Self>,
         values: Cached<Self>,

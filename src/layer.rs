@@ -105,11 +105,11 @@ pub(crate) fn attend<E: Engine>(
     project(engine, &attention.query, tokens, d_model, work);
     let keys = Cached { rows: kv.keys, scales: kv.key_scales, room: kv.room, visible };
     let values = Cached { rows: kv.values, scales: kv.value_scales, room: kv.room, visible };
-    let mut scratch = AttendScratch { scores: work.scores, inputs: work.attend };
+    // The inputs of the query's projection are done with, and so is what of its output no token needs.
+    let (queries, scores) = work.wide.split_at_mut_checked(count * d_model).unwrap_or_default();
+    let mut scratch = AttendScratch { scores, inputs: work.input };
     let frac = attention.query.entry.out_frac;
-    for query in work.wide.chunks_exact_mut(d_model).take(count) {
-        engine.attend(query, frac, keys, values, attention.value_frac, attention.heads, &mut scratch);
-    }
+    engine.attend(queries, d_model, frac, keys, values, attention.value_frac, attention.heads, &mut scratch);
     project_wide(engine, &attention.out, attention.value_frac, count, work);
     add_norm(engine, &attention.norm, spec, tokens, attention.out.entry.out_frac, work);
 }

@@ -65,16 +65,12 @@ impl<'a, E: Engine> Kv<'a, E> {
 pub(crate) struct Work<'a, E: Engine> {
     /// Hidden state of the token being decoded.
     pub hidden: &'a mut [E::Hidden],
-    /// Input of a linear.
+    /// Inputs of a linear; while tokens attend, heads of queries and softmax weights.
     pub input: &'a mut [E::Input],
-    /// Output of a linear.
+    /// Outputs of a linear; while tokens attend, queries and scores.
     pub wide: &'a mut [E::Wide],
     /// One scale a token.
     pub scales: &'a mut [E::Scale],
-    /// One score a position, and no fewer than a head has.
-    pub scores: &'a mut [E::Wide],
-    /// One head of a query, then one weight a position.
-    pub attend: &'a mut [E::Input],
 }
 
 impl<'a, E: Engine> Work<'a, E> {
@@ -89,11 +85,9 @@ impl<'a, E: Engine> Work<'a, E> {
         let mut carver = Carver::new(region);
         Ok(Work {
             hidden: carver.take(spec.d_model())?,
-            input: carver.take(block * ffn)?,
-            wide: carver.take(block * ffn)?,
+            input: carver.take((block * ffn).max(weights_len(longest, head_dim)))?,
+            wide: carver.take(block * ffn + scores_len(longest, head_dim))?,
             scales: carver.take(block * E::SCALES)?,
-            scores: carver.take(scores_len(longest, head_dim))?,
-            attend: carver.take(weights_len(longest, head_dim))?,
         })
     }
 }

@@ -74,9 +74,9 @@ pub(super) const fn cache_len(room: Room, d_model: usize, heads: usize) -> usize
     room.capacity * heads * d_model.div_ceil(heads).next_multiple_of(4)
 }
 
-/// Scores of an attention over so many positions, where a part of the context lies too.
+/// Scores of an attention over so many positions, where the context of a head lies too, and a part of it.
 pub(super) const fn scores_len(positions: usize, head_dim: usize) -> usize {
-    larger(positions, head_dim)
+    larger(positions, 2 * head_dim)
 }
 
 /// A head of a query, then weights for so many positions.
@@ -121,11 +121,9 @@ impl ArenaPlan {
             cross: larger(encoder, cross),
             state: larger(round_up(source * d * sizes.hidden), own),
             work: round_up(d * sizes.hidden)
-                + round_up(block * ffn * sizes.input)
-                + round_up(block * ffn * sizes.wide)
-                + round_up(block * sizes.scale)
-                + round_up(scores_len(longest, head_dim) * sizes.wide)
-                + round_up(weights_len(longest, head_dim) * sizes.input),
+                + round_up(larger(block * ffn, weights_len(longest, head_dim)) * sizes.input)
+                + round_up((block * ffn + scores_len(longest, head_dim)) * sizes.wide)
+                + round_up(block * sizes.scale),
             text: round_up(limits.text_bytes as usize) + round_up(limits.text_bytes as usize * NODE_BYTES),
         })
     }

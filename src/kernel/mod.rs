@@ -24,51 +24,24 @@
 //! This module is the only place that selects a kernel by target. [`portable`] is the oracle: another kernel must
 //! equal it on every shape.
 
-/// Begins a block of assembly: the core it is for. On Armv8-M, where an instruction's extension depends on the core, LLVM
-/// reads the assembly of a crate that is linked as a whole (`lto`) without knowing what `-C target-cpu` said.
-#[cfg(latimer_mve)]
-macro_rules! cpu {
-    () => {
-        ".cpu cortex-m55"
-    };
-}
-#[cfg(all(latimer_armv8m, not(latimer_mve)))]
-macro_rules! cpu {
-    () => {
-        ".cpu cortex-m33"
-    };
-}
-#[cfg(all(latimer_dsp, not(latimer_armv8m)))]
-macro_rules! cpu {
-    () => {
-        ""
-    };
-}
-#[cfg(latimer_dsp)]
-pub(crate) use cpu;
-
 #[cfg(latimer_dsp)]
 mod dsp;
 pub mod layout;
-#[cfg(latimer_mve)]
-mod mve;
 pub mod portable;
 #[cfg(latimer_avx2)]
 mod x86;
 
-#[cfg(all(latimer_dsp, not(latimer_mve)))]
+#[cfg(latimer_dsp)]
 use dsp as chosen;
-#[cfg(latimer_mve)]
-use mve as chosen;
-#[cfg(not(any(latimer_dsp, latimer_avx2)))]
-use portable as chosen;
 #[cfg(latimer_avx2)]
 use x86 as chosen;
+#[cfg(not(any(latimer_avx2, latimer_dsp)))]
+use portable as chosen;
 
 #[cfg(all(feature = "int8", latimer_dsp))]
-pub use dsp::norm;
+pub use dsp::{norm, softmax};
 #[cfg(all(feature = "int8", not(latimer_dsp)))]
-pub use portable::norm;
+pub use portable::{norm, softmax};
 
 pub use chosen::{STRIP_BLOCKS, multiply, specialized};
 pub use layout::Packing;

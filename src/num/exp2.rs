@@ -34,7 +34,7 @@ pub const fn exp2_neg(x: i32) -> u32 {
 
 /// Coefficients of 2^-s on [-1/2, 1/2], Q30: exact at zero and with the same value on both sides of the end; between, the
 /// largest relative error is the least.
-const S: [i32; 5] = [1 << 30, -744_227_564, 257_946_754, -60_090_246, 10_346_798];
+pub(crate) const PARTS: [i32; 5] = [1 << 30, -744_227_564, 257_946_754, -60_090_246, 10_346_798];
 
 /// `2^-x` for `x` in Q16 as a mantissa in Q30, from `sqrt(1/2)` to `sqrt(2)`, and the right shift that it needs. Negative
 /// arguments give nothing of use.
@@ -49,11 +49,11 @@ pub const fn exp2_parts(x: i32) -> (u32, u32) {
     // The nearest whole number, and a signed rest in Q32.
     let whole = (x as u32).wrapping_add(0x8000) >> 16;
     let s = (x << 16) as i64;
-    let mut y = S[4];
-    y = S[3] + ((y as i64 * s) >> 32) as i32;
-    y = S[2] + ((y as i64 * s) >> 32) as i32;
-    y = S[1] + ((y as i64 * s) >> 32) as i32;
-    y = S[0] + ((y as i64 * s) >> 32) as i32;
+    let mut y = PARTS[4];
+    y = PARTS[3] + ((y as i64 * s) >> 32) as i32;
+    y = PARTS[2] + ((y as i64 * s) >> 32) as i32;
+    y = PARTS[1] + ((y as i64 * s) >> 32) as i32;
+    y = PARTS[0] + ((y as i64 * s) >> 32) as i32;
     (y as u32, whole)
 }
 

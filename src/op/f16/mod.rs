@@ -60,7 +60,8 @@ impl Engine for F16 {
 
     fn attend(
         self,
-        query: &mut [f32],
+        queries: &mut [f32],
+        d_model: usize,
         _frac: i8,
         keys: Cached<Self>,
         values: Cached<Self>,
@@ -68,7 +69,9 @@ impl Engine for F16 {
         heads: usize,
         scratch: &mut AttendScratch<Self>,
     ) {
-        attention::attend(self.math, query, keys, values, heads, scratch.scores);
+        for query in queries.chunks_exact_mut(d_model.max(1)) {
+            attention::attend(self.math, query, keys, values, heads, scratch.scores);
+        }
     }
 
     fn activate(self, wide: &mut [f32], _frac: i8, block: &Block) {

@@ -131,7 +131,7 @@ proptest! {
             let values = Cached { rows: &values, scales: &[], room, visible: len };
             let (mut scores, mut inputs) = (vec![f32::NAN; len + 3], vec![f32::NAN; len + head_dim]);
             let scratch = &mut AttendScratch { scores: &mut scores, inputs: &mut inputs };
-            F16 { math }.attend(&mut found, 0, keys, values, 0, heads, scratch);
+            F16 { math }.attend(&mut found, d, 0, keys, values, 0, heads, scratch);
             prop_assert_eq!(bits(&found), bits(&wanted));
         }
     }

@@ -1,11 +1,12 @@
-//! Attention of one token over cached keys and values.
+//! Attention of some tokens over the same cached keys and values.
 
 use super::Int8;
 use super::cache::Head;
 use super::quantize::dynamic;
 use super::softmax::{Normalizer, scores, softmax};
+use crate::arena::BLOCK_TOKENS;
 use crate::engine::{AttendScratch, Cached};
-use crate::num::{Multiplier, requantize_each, rsqrt};
+use crate::num::{Multiplier, requantize, rsqrt};
 
 /// Bits of a quantized query: on cores that multiply 16 by 16 bits they cost what 8 do.
 const QUERY_BITS: u8 = 16;
@@ -14,10 +15,15 @@ const SCORE_SCALE: u64 = 1_561_309_843;
 /// 1 / 127 in Q37: the division the value scales leave out.
 const VALUE_SCALE: u64 = 1_082_196_484;
 
-/// `query` becomes the context, in `value_frac` fraction bits.
+/// Tokens that attend together: each key and value is unpacked once for them.
+const TOGETHER: usize = BLOCK_TOKENS;
+
+/// `queries` become contexts, in `value_frac` fraction bits.
 #[inline(always)]
+#[expect(clippy::too_many_arguments, reason = "an attention has this many inputs")]
 pub(super) fn attend(
-    query: &mut [i32],
+    queries: &mut [i32],
+    d_model: usize,
     frac: i8,
     keys: Cached<Int8>,
     values: Cached<Int8>,
@@ -25,30 +31,102 @@ pub(super) fn attend(
     heads: usize,
     scratch: &mut AttendScratch<Int8>,
 ) {
-    let head_dim = (query.len() / heads.max(1)).max(1);
+    let d_model = d_model.max(1);
+    let head_dim = (d_model / heads.max(1)).max(1);
     let root = rsqrt(head_dim as u64);
     let constant =
         Multiplier { mantissa: ((SCORE_SCALE * root.mantissa as u64) >> 31) as u32, shift: 52 + root.shift - 31 };
-    for (head, query) in query.chunks_exact_mut(head_dim).enumerate() {
-        let (keys, values) = (Head::of(keys, head, head_dim), Head::of(values, head, head_dim));
-        let visible = keys.scales.len();
-        let Some((q, weights)) = scratch.inputs.split_at_mut_checked(head_dim.next_multiple_of(4)) else { return };
-        let (Some(q), Some(weights)) = (q.get_mut(..head_dim), weights.get_mut(..values.weights_len())) else { return };
-        let Some(sums) = scratch.scores.get_mut(..visible) else { return };
-        let query_scale = dynamic(query.iter().copied(), frac, QUERY_BITS, q);
-        keys.times_keys(q, sums);
-        let peak = scores(constant.times_scale(query_scale), keys.scales, values.scales, sums);
-        let normalizer = softmax(peak, values.scales, sums, weights);
-        weights.iter_mut().skip(visible).for_each(|weight| *weight = 0);
-        // The scores have done their service.
-        values.times_values(weights, scratch.scores, query);
-        normalize(query, normalizer, value_frac);
+    let sizes = Sizes::of(keys, values, head_dim);
+    let together = (queries.len() / d_model).min(TOGETHER).min(sizes.fit(scratch));
+    for queries in queries.chunks_mut(together.max(1) * d_model) {
+        for head in 0..heads {
+            let parts = queries
+                .chunks_exact_mut(d_model)
+                .map(|query| query.get_mut(head * head_dim..(head + 1) * head_dim).unwrap_or_default());
+            let (keys, values) = (Head::of(keys, head, head_dim), Head::of(values, head, head_dim));
+            attend_head(parts, constant, frac, keys, values, value_frac, sizes, scratch);
+        }
     }
+}
+
+/// What a token takes of the scratch buffers.
+#[derive(Clone, Copy)]
+struct Sizes {
+    head_dim: usize,
+    visible: usize,
+    /// Weights, in whole chunks.
+    weights: usize,
+}
+
+impl Sizes {
+    fn of(keys: Cached<Int8>, values: Cached<Int8>, head_dim: usize) -> Self {
+        let weights = keys.visible.next_multiple_of(values.room.chunk.max(4));
+        Sizes { head_dim, visible: keys.visible, weights }
+    }
+
+    /// Tokens for which the buffers have room.
+    fn fit(self, scratch: &AttendScratch<Int8>) -> usize {
+        let scores = scratch.scores.len() / self.visible.max(2 * self.head_dim);
+        scores.min(scratch.inputs.len() / (self.head_dim.next_multiple_of(4) + self.weights))
+    }
+}
+
+/// One head of up to [`TOGETHER`] tokens.
+#[inline(always)]
+#[expect(clippy::too_many_arguments, reason = "an attention has this many inputs")]
+fn attend_head<'q>(
+    queries: impl ExactSizeIterator<Item = &'q mut [i32]>,
+    constant: Multiplier,
+    frac: i8,
+    keys: Head,
+    values: Head,
+    value_frac: i8,
+    sizes: Sizes,
+    scratch: &mut AttendScratch<Int8>,
+) {
+    let Sizes { head_dim, visible, weights: weights_len } = sizes;
+    let mut tokens: [_; TOGETHER] = core::array::from_fn(|_| Token::default());
+    let count = queries.len().min(TOGETHER);
+    let Some((q, weights)) = scratch.inputs.split_at_mut_checked((count * head_dim).next_multiple_of(4)) else {
+        return;
+    };
+    let Some(q) = q.get_mut(..count * head_dim) else { return };
+    let Some(weights) = weights.get_mut(..count * weights_len) else { return };
+    for ((token, query), q) in tokens.iter_mut().zip(queries).zip(q.chunks_exact_mut(head_dim)) {
+        token.multiplier = constant.times_scale(dynamic(query.iter().copied(), frac, QUERY_BITS, q));
+        token.query = query;
+    }
+    let tokens = tokens.get_mut(..count).unwrap_or_default();
+    {
+        let Some(sums) = scratch.scores.get_mut(..count * visible) else { return };
+        keys.times_keys(q, sums);
+        let rows = sums.chunks_exact_mut(visible.max(1)).zip(weights.chunks_exact_mut(weights_len.max(1)));
+        for (token, (sums, weights)) in tokens.iter_mut().zip(rows) {
+            let peak = scores(token.multiplier, keys.scales, values.scales, sums);
+            token.normalizer = softmax(peak, values.scales, sums, weights);
+            weights.iter_mut().skip(visible).for_each(|weight| *weight = 0);
+        }
+    }
+    // The scores have done their service.
+    let Some((contexts, part)) = scratch.scores.split_at_mut_checked(count * head_dim) else { return };
+    values.times_values(weights, part, contexts);
+    for (token, context) in tokens.iter_mut().zip(contexts.chunks_exact(head_dim)) {
+        normalize(context, token.normalizer, value_frac, token.query);
+    }
+}
+
+/// What is known of a token while it attends.
+#[derive(Default)]
+struct Token<'q> {
+    /// Its part of the query, which becomes the context.
+    query: &'q mut [i32],
+    multiplier: Multiplier,
+    normalizer: Normalizer,
 }
 
 /// Divides by the sum of the softmax numerators and by 127; one rounding.
 #[inline(always)]
-pub(crate) fn normalize(context: &mut [i32], normalizer: Normalizer, value_frac: i8) {
+pub(crate) fn normalize(sums: &[i32], normalizer: Normalizer, value_frac: i8, context: &mut [i32]) {
     // 1 / sum as 2^-62 times 31 bits: a quotient of 16 bits, then one step of Newton's iteration.
     let zeros = normalizer.sum.leading_zeros();
     let sum = (normalizer.sum << zeros) >> 32;
@@ -61,11 +139,11 @@ pub(crate) fn normalize(context: &mut [i32], normalizer: Normalizer, value_frac:
     if let 33..=62 = shift {
         // Half a unit is in the upper word alone.
         let half = 1 << (shift - 33);
-        for context in context {
-            let product = (*context as i64 * mantissa as i64) >> 32;
+        for (context, &sum) in context.iter_mut().zip(sums) {
+            let product = (sum as i64 * mantissa as i64) >> 32;
             *context = (product as i32).wrapping_add(half) >> (shift - 32);
         }
     } else {
-        requantize_each(shift, context.iter_mut().map(|context| (context, mantissa)));
+        context.iter_mut().zip(sums).for_each(|(context, &sum)| *context = requantize(sum, mantissa, shift));
     }
 }

@@ -98,29 +98,29 @@ impl<'c> Head<'c> {
         }
     }
 
-    /// Products of a query and the visible keys, exact in i32.
+    /// Products of queries, a head each, and the visible keys, exact in i32.
     #[inline(always)]
-    pub fn times_keys(&self, query: &[i16], sums: &mut [i32]) {
-        multiply(Packing::Int8, self.bytes, self.head_dim, query, self.scales.len(), sums);
+    pub fn times_keys(&self, queries: &[i16], sums: &mut [i32]) {
+        multiply(Packing::Int8, self.bytes, self.head_dim, queries, self.scales.len(), sums);
     }
 
-    /// Weights a chunk must have, with zeros for positions that are not visible.
-    pub fn weights_len(&self) -> usize {
-        self.scales.len().next_multiple_of(self.chunk)
-    }
-
-    /// Sum of the values times `weights`, which are whole chunks, exact in i32; `part` has room for a head.
+    /// For each row of weights, which are whole chunks, the sum of the values times the weights, exact in i32; `part` has
+    /// room for a head.
     #[inline(always)]
     pub fn times_values(&self, weights: &[i16], part: &mut [i32], sums: &mut [i32]) {
-        let chunks = self.bytes.chunks_exact(head_len(self.head_dim, self.chunk)).zip(weights.chunks_exact(self.chunk));
-        for (i, (values, weights)) in chunks.enumerate() {
-            if i == 0 {
-                multiply(Packing::Int8, values, self.chunk, weights, self.head_dim, sums);
-                continue;
+        let row = self.scales.len().next_multiple_of(self.chunk);
+        if row == self.chunk {
+            let values = self.bytes.get(..head_len(self.head_dim, self.chunk)).unwrap_or_default();
+            return multiply(Packing::Int8, values, self.chunk, weights, self.head_dim, sums);
+        }
+        let part = part.get_mut(..self.head_dim).unwrap_or_default();
+        for (weights, sums) in weights.chunks_exact(row.max(1)).zip(sums.chunks_exact_mut(self.head_dim)) {
+            sums.fill(0);
+            let chunks = self.bytes.chunks_exact(head_len(self.head_dim, self.chunk));
+            for (values, weights) in chunks.zip(weights.chunks_exact(self.chunk)) {
+                multiply(Packing::Int8, values, self.chunk, weights, self.head_dim, part);
+                sums.iter_mut().zip(&*part).for_each(|(sum, part)| *sum = sum.wrapping_add(*part));
             }
-            let part = part.get_mut(..self.head_dim).unwrap_or_default();
-            multiply(Packing::Int8, values, self.chunk, weights, self.head_dim, part);
-            sums.iter_mut().zip(part).for_each(|(sum, part)| *sum = sum.wrapping_add(*part));
         }
     }
 }

@@ -71,7 +71,8 @@ impl Engine for Int8 {
 
     fn attend(
         self,
-        query: &mut [i32],
+        queries: &mut [i32],
+        d_model: usize,
         frac: i8,
         keys: Cached<Self>,
         values: Cached<Self>,
@@ -81,7 +82,7 @@ impl Engine for Int8 {
     ) {
         specialized(
             #[inline(always)]
-            || attention::attend(query, frac, keys, values, value_frac, heads, scratch),
+            || attention::attend(queries, d_model, frac, keys, values, value_frac, heads, scratch),
         );
     }
 

@@ -1,7 +1,7 @@
 //! Softmax of one head: scores, and the weights of the values.
 
-use crate::kernel::specialized;
-use crate::num::{Multiplier, Scale, exp2_parts, round_shift};
+use crate::kernel::{self, specialized};
+use crate::num::{Multiplier, Scale, round_shift};
 
 /// Fraction bits of a score in the base-2 logarithm.
 pub(super) const SCORE_FRAC: i32 = 16;
@@ -68,7 +68,7 @@ fn logarithm(scale: Scale) -> i32 {
 }
 
 /// What the sum of weighted values is still to be multiplied with.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Normalizer {
     /// Sum of the numerators, Q30.
     pub sum: u64,
@@ -80,29 +80,13 @@ pub(crate) struct Normalizer {
 /// largest product, not the largest scale, fills them to 94 % at least: a position that is not attended to takes no
 /// precision from those that are. The sum of the numerators, by which the context is still to be divided, is exact but
 /// for their own error.
-#[inline(never)]
-pub(crate) fn softmax(peak: Peak, values: &[Scale], scores: &[i32], weights: &mut [i16]) -> Normalizer {
-    specialized(
-        #[inline(always)]
-        || weigh(peak, values, scores, weights),
-    )
-}
-
 #[inline(always)]
-fn weigh(peak: Peak, values: &[Scale], scores: &[i32], weights: &mut [i16]) -> Normalizer {
+pub(crate) fn softmax(peak: Peak, values: &[Scale], scores: &[i32], weights: &mut [i16]) -> Normalizer {
     // Numerators are relative to a score that is larger by a fraction of a power of two, so that whole powers of two
     // bring the largest product to one.
     let one = peak.score.wrapping_add(peak.product.wrapping_sub(peak.score) & 0xffff);
     let above = one.wrapping_sub(peak.product) >> 16;
-    // A product is in Q14, that of the weights is Q15, of which the last shift leaves 13 bits to be rounded.
-    let align = -14 - above;
-    let mut sum = 0u64;
-    for ((&score, scale), weight) in scores.iter().zip(values).zip(weights) {
-        let (mantissa, whole) = exp2_parts(one.wrapping_sub(score));
-        sum += (mantissa >> whole.min(31)) as u64;
-        let product = (mantissa as u64 * ((scale.mantissa as u32) << 16) as u64 >> 32) as u32;
-        let shift = (whole as i32 + align - scale.exponent as i32) as u32;
-        *weight = (((product >> shift.min(31)) + (1 << 12)) >> 13) as i16;
-    }
+    // The kernel's products are in Q14 and its weights, of which one is 2^15, are whole.
+    let sum = kernel::softmax(one, -1 - above, scores, values, weights);
     Normalizer { sum: sum.max(1), exponent: -15 - above }
 }

@@ -96,10 +96,10 @@ impl Case {
             let [keys, values] = self.caches(room);
             let mut query = self.query.clone();
             let head_dim = d / self.heads;
-            let (mut scores, mut inputs) = (vec![-1; len.max(head_dim)], vec![-1; (len + 15 + head_dim + 3) & !3]);
+            let (mut scores, mut inputs) = (vec![-1; len.max(2 * head_dim)], vec![-1; len + 15 + head_dim + 3]);
             let scratch = &mut AttendScratch { scores: &mut scores, inputs: &mut inputs };
             let (keys, values) = (keys.cached(), values.cached());
-            Int8.attend(&mut query, self.frac, keys, values, self.value_frac, self.heads, scratch);
+            Int8.attend(&mut query, d, self.frac, keys, values, self.value_frac, self.heads, scratch);
             query
         };
         let query = run(self.exact());
