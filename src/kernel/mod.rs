@@ -39,9 +39,9 @@ use portable as chosen;
 use x86 as chosen;
 
 #[cfg(all(feature = "int8", latimer_dsp))]
-pub use dsp::norm;
+pub use dsp::{norm, tail};
 #[cfg(all(feature = "int8", not(latimer_dsp)))]
-pub use portable::norm;
+pub use portable::{norm, tail};
 
 pub use chosen::{STRIP_BLOCKS, multiply, specialized};
 pub use layout::Packing;

@@ -8,6 +8,8 @@ mod many;
 #[cfg(feature = "int8")]
 pub mod norm;
 mod one;
+#[cfg(feature = "int8")]
+pub mod tail;
 
 use super::layout::TILE;
 use super::{Packing, ROWS, portable};
