@@ -39,9 +39,9 @@ use x86 as chosen;
 use portable as chosen;
 
 #[cfg(all(feature = "int8", latimer_dsp))]
-pub use dsp::{norm, softmax};
+pub use dsp::{norm, softmax, tail};
 #[cfg(all(feature = "int8", not(latimer_dsp)))]
-pub use portable::{norm, softmax};
+pub use portable::{norm, softmax, tail};
 
 pub use chosen::{STRIP_BLOCKS, multiply, specialized};
 pub use layout::Packing;
