@@ -24,16 +24,38 @@
 //! This module is the only place that selects a kernel by target. [`portable`] is the oracle: another kernel must
 //! equal it on every shape.
 
+#[cfg(latimer_armv6m)]
+pub mod armv6m;
+#[cfg(latimer_armv7m)]
+pub mod armv7m;
+#[cfg(any(latimer_armv6m, latimer_armv7m, latimer_rv32m))]
+mod assembly;
+mod blocks;
 pub mod layout;
 pub mod portable;
+#[cfg(latimer_rv32m)]
+pub mod riscv32;
 #[cfg(all(feature = "std", target_arch = "x86_64", not(feature = "portable")))]
 pub mod x86;
 
+#[cfg(latimer_armv6m)]
+pub use armv6m::multiply;
+#[cfg(latimer_armv7m)]
+pub use armv7m::multiply;
 pub use layout::Packing;
 #[cfg(feature = "f16")]
 pub use portable::float::{dot4_f16, dot4x2_f16};
+#[cfg(not(any(
+    latimer_armv6m,
+    latimer_armv7m,
+    latimer_rv32m,
+    all(feature = "std", target_arch = "x86_64", not(feature = "portable"))
+)))]
+pub use portable::multiply;
 #[cfg(not(all(feature = "std", target_arch = "x86_64", not(feature = "portable"))))]
-pub use portable::{STRIP_BLOCKS, multiply, specialized};
+pub use portable::{STRIP_BLOCKS, specialized};
+#[cfg(latimer_rv32m)]
+pub use riscv32::multiply;
 #[cfg(all(feature = "std", target_arch = "x86_64", not(feature = "portable")))]
 pub use x86::{STRIP_BLOCKS, multiply, specialized};
 

@@ -5,7 +5,7 @@
 //! Activations are put in the columns' order of the tiles once a vector.
 
 use super::layout::TILE;
-use super::{Packing, ROWS, portable};
+use super::{Packing, ROWS, blocks, portable};
 use core::arch::x86_64::*;
 use core::mem::MaybeUninit;
 
@@ -267,7 +267,11 @@ fn put<const N: usize, const B: usize>(block: usize, sums: [[__m256i; B]; N], ou
             // In each half: two rows, and the same again.
             let rows = _mm256_permute4x64_epi64(_mm256_hadd_epi32(sums, sums), 0b1000);
             let rows = _mm256_castsi256_si128(rows);
-            portable::put(block + b, bytemuck::cast([_mm_extract_epi64(rows, 0), _mm_extract_epi64(rows, 1)]), out);
+            blocks::put(
+                (block + b) * ROWS,
+                bytemuck::cast([_mm_extract_epi64(rows, 0), _mm_extract_epi64(rows, 1)]),
+                out,
+            );
         }
     }
 }
