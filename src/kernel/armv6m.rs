@@ -9,15 +9,14 @@
 
 use super::Packing;
 use super::assembly::{self, Loop};
-use super::blocks::{self, Sums, Tile, Tiles};
-use super::portable::Portable;
+use super::blocks::{self, Tile, Tiles};
 use core::arch::global_asm;
 
 unsafe extern "C" {
     #[link_name = "latimer_armv6m_i8"]
-    fn one_i8(tiles: *const *const Tile, x: *const *const i16, count: usize, sums: *mut i32);
+    fn one_i8(tiles: *const *const Tile, x: *const *const i16, count: usize, out: *const *mut i32);
     #[link_name = "latimer_armv6m_i4"]
-    fn one_i4(tiles: *const *const Tile, x: *const *const i16, count: usize, sums: *mut i32);
+    fn one_i4(tiles: *const *const Tile, x: *const *const i16, count: usize, out: *const *mut i32);
 }
 
 /// [`portable::multiply`](super::portable::multiply).
@@ -30,20 +29,25 @@ struct Armv6m;
 
 impl Tiles for Armv6m {
     #[inline(always)]
-    fn sums<const B: usize, const N: usize>(packing: Packing, tiles: [&[Tile]; B], x: [&[i16]; N]) -> Sums<B, N> {
+    fn sums<const B: usize, const N: usize>(
+        packing: Packing,
+        tiles: [&[Tile]; B],
+        x: [&[i16]; N],
+        out: [&mut [i32]; N],
+    ) {
         let run: Loop = match (packing, B, N) {
             (Packing::Int4(_), 1, 1) => one_i4,
             (_, 1, 1) => one_i8,
-            _ => return Portable::sums(packing, tiles, x),
+            _ => return assembly::portable(packing, &tiles, &x, out),
         };
         // An odd number of columns puts every other vector where words can't be loaded.
         let aligned = tiles.iter().all(|tiles| tiles.as_ptr().addr().is_multiple_of(4))
             && x.iter().all(|x| x.as_ptr().addr().is_multiple_of(4));
         if !aligned {
-            return Portable::sums(packing, tiles, x);
+            return assembly::portable(packing, &tiles, &x, out);
         }
         // SAFETY: a loop for each case; they load aligned words.
-        unsafe { assembly::sums(run, packing, tiles, x) }
+        unsafe { assembly::sums(run, packing, tiles, x, out) }
     }
 }
 
@@ -55,6 +59,7 @@ global_asm!(
     .thumb
 
     .macro latimer_armv6m_begin
+    ldr r3, [r3]
     push {r3-r7, lr}
     mov r4, r8
     mov r5, r9

@@ -9,17 +9,16 @@
 
 use super::Packing;
 use super::assembly::{self, Loop};
-use super::blocks::{self, Sums, Tile, Tiles};
-use super::portable::Portable;
+use super::blocks::{self, Tile, Tiles};
 use core::arch::global_asm;
 
 unsafe extern "C" {
     #[link_name = "latimer_armv7m_one_i8"]
-    fn one_i8(tiles: *const *const Tile, x: *const *const i16, count: usize, sums: *mut i32);
+    fn one_i8(tiles: *const *const Tile, x: *const *const i16, count: usize, out: *const *mut i32);
     #[link_name = "latimer_armv7m_one_i4"]
-    fn one_i4(tiles: *const *const Tile, x: *const *const i16, count: usize, sums: *mut i32);
+    fn one_i4(tiles: *const *const Tile, x: *const *const i16, count: usize, out: *const *mut i32);
     #[link_name = "latimer_armv7m_two_i8"]
-    fn two_i8(tiles: *const *const Tile, x: *const *const i16, count: usize, sums: *mut i32);
+    fn two_i8(tiles: *const *const Tile, x: *const *const i16, count: usize, out: *const *mut i32);
 }
 
 /// [`portable::multiply`](super::portable::multiply).
@@ -37,23 +36,28 @@ struct Armv7m;
 
 impl Tiles for Armv7m {
     #[inline(always)]
-    fn sums<const B: usize, const N: usize>(packing: Packing, tiles: [&[Tile]; B], x: [&[i16]; N]) -> Sums<B, N> {
+    fn sums<const B: usize, const N: usize>(
+        packing: Packing,
+        tiles: [&[Tile]; B],
+        x: [&[i16]; N],
+        out: [&mut [i32]; N],
+    ) {
         let run: Loop = match (packing, B, N) {
             (Packing::Int4(_), 1, 1) => one_i4,
             (Packing::Int8 | Packing::Int8Groups(_), 1, 1) => one_i8,
             (Packing::Int8 | Packing::Int8Groups(_), 1, 2) => two_i8,
-            _ => return Portable::sums(packing, tiles, x),
+            _ => return assembly::portable(packing, &tiles, &x, out),
         };
         // Words are loaded several at a time, which takes alignment.
         if tiles.iter().any(|tiles| !tiles.as_ptr().addr().is_multiple_of(4)) {
-            return Portable::sums(packing, tiles, x);
+            return assembly::portable(packing, &tiles, &x, out);
         }
         // SAFETY: a loop for each case; they load words of aligned tiles, and halfwords.
-        unsafe { assembly::sums(run, packing, tiles, x) }
+        unsafe { assembly::sums(run, packing, tiles, x, out) }
     }
 }
 
-// One block, one vector. r0: tiles; r1: activations; r2: turns left; r3: an activation (the sums are on the stack).
+// One block, one vector. r0: tiles; r1: activations; r2: turns left; r3: an activation (the place of the sums is on the stack).
 // r4-r7: sums of the rows; r8-r11: their words; r12: a weight.
 //
 // Two tiles a turn; with an odd count the first turn begins at the second tile.
@@ -63,6 +67,7 @@ global_asm!(
     .thumb
 
     .macro latimer_armv7m_begin
+    ldr r3, [r3]
     push {r3-r11, lr}
     ldr r0, [r0]
     ldr r1, [r1]
@@ -160,7 +165,7 @@ latimer_armv7m_one_i4:
     .size latimer_armv7m_one_i4, . - latimer_armv7m_one_i4
 "#,
     // 8 bits, one block, two vectors. r0: tiles; r1, r2: activations of each vector; r3: a weight; r4-r7, r8-r11: sums of
-    // the rows for each vector; r12, lr: an activation of each; 0(sp): end of the tiles; 4(sp): sums. The first column,
+    // the rows for each vector; r12, lr: an activation of each; 0(sp): end of the tiles; 4(sp): places of the sums. The first column,
     // and of it the first row, come last so that their loads can move the pointers.
     r#"
     .macro latimer_armv7m_share s0, s1
@@ -212,7 +217,9 @@ latimer_armv7m_two_i8:
     cmp r0, r3
     bne 1b
     pop {r2, r3}
-    stmia r3!, {r4-r11}
+    ldrd r0, r1, [r3]
+    stmia r0!, {r4-r7}
+    stmia r1!, {r8-r11}
     pop {r3-r11, pc}
     .size latimer_armv7m_two_i8, . - latimer_armv7m_two_i8
     .text

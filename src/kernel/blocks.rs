@@ -8,14 +8,17 @@ use core::mem::take;
 /// A tile of weights.
 pub(crate) type Tile = [u8; TILE];
 
-/// Sums of `N` vectors with the rows of `B` blocks.
-pub(crate) type Sums<const B: usize, const N: usize> = [[[i32; ROWS]; B]; N];
-
 /// The loops of a kernel.
 pub(crate) trait Tiles {
-    /// Sums over the tiles of one group in `B` blocks, times the activations of that group in `N` vectors, modulo 2^32.
-    /// The last tile may have more columns than there are activations left; their weights count for nothing.
-    fn sums<const B: usize, const N: usize>(packing: Packing, tiles: [&[Tile]; B], x: [&[i16]; N]) -> Sums<B, N>;
+    /// Sums over the tiles of one group in `B` blocks, times the activations of that group in `N` vectors, modulo 2^32. The
+    /// last tile may have more columns than there are activations left; their weights count for nothing. Each vector's
+    /// sums go to the front of its `out`, block by block, as many as it holds.
+    fn sums<const B: usize, const N: usize>(
+        packing: Packing,
+        tiles: [&[Tile]; B],
+        x: [&[i16]; N],
+        out: [&mut [i32]; N],
+    );
 }
 
 /// `multiply` of a kernel with the loops of `T`. While there are as many, `N` vectors share each block, and vectors that
@@ -31,65 +34,53 @@ pub(crate) fn multiply<T: Tiles, const B: usize, const N: usize>(
 ) {
     let (cols, rows) = (cols.max(1), rows.max(1));
     let Some(block_len @ 1..) = packing.block_len(cols) else { return };
-    let walk = Walk { packing, cols, rows };
     let (mut first, mut rest) = (0, weights);
     while let Some(blocks) = split::<u8, B>(&mut rest, block_len) {
-        walk.vectors::<T, B, N>(blocks, first, x, out);
+        vectors::<T, B, N>(packing, blocks, (x, cols), (&mut *out, rows), first);
         first += B * ROWS;
     }
-    while let Some(blocks) = split::<u8, 1>(&mut rest, block_len) {
-        walk.vectors::<T, 1, N>(blocks, first, x, out);
+    while let Some(block) = split::<u8, 1>(&mut rest, block_len) {
+        vectors::<T, 1, N>(packing, block, (x, cols), (&mut *out, rows), first);
         first += ROWS;
     }
 }
 
-/// What does not change from block to block.
-#[derive(Clone, Copy)]
-struct Walk {
+/// All vectors with `B` blocks, whose rows begin at `first`.
+#[inline(always)]
+fn vectors<T: Tiles, const B: usize, const N: usize>(
     packing: Packing,
-    cols: usize,
-    rows: usize,
-}
-
-impl Walk {
-    /// All vectors with `B` blocks, whose rows begin at `first`.
-    #[inline(always)]
-    fn vectors<T: Tiles, const B: usize, const N: usize>(
-        self,
-        blocks: [&[u8]; B],
-        first: usize,
-        mut x: &[i16],
-        mut out: &mut [i32],
-    ) {
-        while N > 1 && out.len() / N >= self.rows {
-            let Some(vectors) = split::<i16, N>(&mut x, self.cols) else { break };
-            let mut sums = [[[0; ROWS]; N]; B];
-            for (sums, block) in sums.iter_mut().zip(blocks) {
-                *sums = self.dot::<T, 1, N>([block], vectors).map(|[sums]| sums);
-            }
-            for n in 0..N {
-                let Some((now, rest)) = take(&mut out).split_at_mut_checked(self.rows) else { return };
-                sums.iter().enumerate().for_each(|(b, sums)| {
-                    put(first + b * ROWS, sums.get(n).copied().unwrap_or_default(), now);
-                });
-                out = rest;
-            }
-        }
-        while let Some(vector) = split::<i16, 1>(&mut x, self.cols) {
-            let Some((now, rest)) = take(&mut out).split_at_mut_checked(self.rows) else { return };
-            let [sums] = self.dot::<T, B, 1>(blocks, vector);
-            sums.into_iter().enumerate().for_each(|(b, sums)| put(first + b * ROWS, sums, now));
-            out = rest;
+    blocks: [&[u8]; B],
+    (mut x, cols): (&[i16], usize),
+    (mut out, rows): (&mut [i32], usize),
+    first: usize,
+) {
+    while N > 1 && out.len() / N >= rows {
+        let Some(x) = split::<i16, N>(&mut x, cols) else { break };
+        let mut out = split_mut::<N>(&mut out, rows);
+        let mut first = first;
+        for block in blocks {
+            dot::<T, 1, N>(packing, [block], x, out.each_mut().map(|out| out.get_mut(first..).unwrap_or_default()));
+            first += ROWS;
         }
     }
+    while out.len() >= rows {
+        let Some(x) = split::<i16, 1>(&mut x, cols) else { break };
+        let out = split_mut::<1>(&mut out, rows);
+        dot::<T, B, 1>(packing, blocks, x, out.map(|out| out.get_mut(first..).unwrap_or_default()));
+    }
+}
 
-    /// Dot products of the blocks' rows with each vector.
-    #[inline(always)]
-    fn dot<T: Tiles, const B: usize, const N: usize>(self, blocks: [&[u8]; B], x: [&[i16]; N]) -> Sums<B, N> {
-        match self.packing {
-            Packing::Int8 => T::sums(self.packing, blocks.map(|block| block.as_chunks().0), x),
-            Packing::Int8Groups(_) | Packing::Int4(_) => groups::<T, B, N>(self.packing, blocks, x),
-        }
+/// Dot products of the blocks' rows with each vector.
+#[inline(always)]
+fn dot<T: Tiles, const B: usize, const N: usize>(
+    packing: Packing,
+    blocks: [&[u8]; B],
+    x: [&[i16]; N],
+    out: [&mut [i32]; N],
+) {
+    match packing {
+        Packing::Int8 => T::sums(Packing::Int8, blocks.map(|block| block.as_chunks().0), x, out),
+        Packing::Int8Groups(_) | Packing::Int4(_) => groups::<T, B, N>(packing, blocks, x, out),
     }
 }
 
@@ -99,34 +90,34 @@ fn groups<T: Tiles, const B: usize, const N: usize>(
     packing: Packing,
     mut blocks: [&[u8]; B],
     mut x: [&[i16]; N],
-) -> Sums<B, N> {
-    let mut acc = [[[0i32; ROWS]; B]; N];
+    out: [&mut [i32]; N],
+) {
+    let mut total = [[[0i32; ROWS]; B]; N];
+    let mut sums = total;
     let columns = packing.group(1);
-    let Some(group_len @ 1..) = packing.group_len(columns) else { return acc };
+    let Some(group_len @ 1..) = packing.group_len(columns) else { return };
     while blocks.iter().all(|block| !block.is_empty()) {
         let groups = blocks.each_mut().map(|block| split_most(block, group_len));
-        let sums = {
-            let tiles = groups.map(|group| group.get(ROWS..).unwrap_or_default().as_chunks().0);
-            T::sums(packing, tiles, x.each_mut().map(|x| split_most(x, columns)))
-        };
-        for (acc, sums) in acc.iter_mut().zip(sums) {
-            for ((acc, sums), scales) in acc.iter_mut().zip(sums).zip(groups) {
-                for ((acc, sum), &scale) in acc.iter_mut().zip(sums).zip(scales) {
-                    *acc = acc.wrapping_add(sum.wrapping_mul(packing.scale(scale)));
+        let tiles = groups.map(|group| group.get(ROWS..).unwrap_or_default().as_chunks().0);
+        let x = x.each_mut().map(|x| split_most(x, columns));
+        T::sums(packing, tiles, x, sums.each_mut().map(|sums| sums.as_flattened_mut()));
+        for (total, sums) in total.iter_mut().zip(&sums) {
+            for ((total, sums), scales) in total.iter_mut().zip(sums).zip(groups) {
+                for ((total, sum), &scale) in total.iter_mut().zip(sums).zip(scales) {
+                    *total = total.wrapping_add(sum.wrapping_mul(packing.scale(scale)));
                 }
             }
         }
     }
-    acc
+    out.into_iter().zip(&total).for_each(|(out, total)| put(total.as_flattened(), out));
 }
 
-/// Writes what of a block's rows, which begin at `first`, an output vector has.
+/// Writes as many sums as `out` holds.
 #[inline(always)]
-pub(crate) fn put(first: usize, sums: [i32; ROWS], out: &mut [i32]) {
-    let out = out.get_mut(first..).unwrap_or_default();
-    match out.first_chunk_mut() {
-        Some(out) => *out = sums,
-        None => out.iter_mut().zip(sums).for_each(|(out, sum)| *out = sum),
+pub(crate) fn put(sums: &[i32], out: &mut [i32]) {
+    match out.get_mut(..sums.len()) {
+        Some(out) => out.copy_from_slice(sums),
+        None => out.iter_mut().zip(sums).for_each(|(out, &sum)| *out = sum),
     }
 }
 
@@ -148,4 +139,15 @@ fn split_most<'a, T>(from: &mut &'a [T], len: usize) -> &'a [T] {
     let (part, rest) = from.split_at_checked(len).unwrap_or((from, &[]));
     *from = rest;
     part
+}
+
+/// Takes `N` parts of `len` elements off the front, shorter where there are not as many.
+#[inline(always)]
+fn split_mut<'a, const N: usize>(from: &mut &'a mut [i32], len: usize) -> [&'a mut [i32]; N] {
+    [(); N].map(|()| {
+        let all = take(from);
+        let (part, rest) = all.split_at_mut(len.min(all.len()));
+        *from = rest;
+        part
+    })
 }

@@ -11,19 +11,18 @@
 
 use super::Packing;
 use super::assembly::{self, Loop};
-use super::blocks::{self, Sums, Tile, Tiles};
-use super::portable::Portable;
+use super::blocks::{self, Tile, Tiles};
 use core::arch::global_asm;
 
 unsafe extern "C" {
     #[link_name = "latimer_rv32_pair_i8"]
-    fn pair_i8(tiles: *const *const Tile, x: *const *const i16, count: usize, sums: *mut i32);
+    fn pair_i8(tiles: *const *const Tile, x: *const *const i16, count: usize, out: *const *mut i32);
     #[link_name = "latimer_rv32_pair_i4"]
-    fn pair_i4(tiles: *const *const Tile, x: *const *const i16, count: usize, sums: *mut i32);
+    fn pair_i4(tiles: *const *const Tile, x: *const *const i16, count: usize, out: *const *mut i32);
     #[link_name = "latimer_rv32_four_i8"]
-    fn four_i8(tiles: *const *const Tile, x: *const *const i16, count: usize, sums: *mut i32);
+    fn four_i8(tiles: *const *const Tile, x: *const *const i16, count: usize, out: *const *mut i32);
     #[link_name = "latimer_rv32_four_i4"]
-    fn four_i4(tiles: *const *const Tile, x: *const *const i16, count: usize, sums: *mut i32);
+    fn four_i4(tiles: *const *const Tile, x: *const *const i16, count: usize, out: *const *mut i32);
 }
 
 /// [`portable::multiply`](super::portable::multiply).
@@ -36,21 +35,26 @@ struct Riscv;
 
 impl Tiles for Riscv {
     #[inline(always)]
-    fn sums<const B: usize, const N: usize>(packing: Packing, tiles: [&[Tile]; B], x: [&[i16]; N]) -> Sums<B, N> {
+    fn sums<const B: usize, const N: usize>(
+        packing: Packing,
+        tiles: [&[Tile]; B],
+        x: [&[i16]; N],
+        out: [&mut [i32]; N],
+    ) {
         let run: Loop = match (packing, B, N) {
             (Packing::Int4(_), 2, 1) => pair_i4,
             (Packing::Int4(_), 1, 4) => four_i4,
             (_, 2, 1) => pair_i8,
             (_, 1, 4) => four_i8,
             // A last block on its own.
-            _ => return Portable::sums(packing, tiles, x),
+            _ => return assembly::portable(packing, &tiles, &x, out),
         };
         // SAFETY: a loop for each case; they load bytes and halfwords.
-        unsafe { assembly::sums(run, packing, tiles, x) }
+        unsafe { assembly::sums(run, packing, tiles, x, out) }
     }
 }
 
-// Two blocks, one vector. a0, a4: the blocks' tiles; a1: activations; a2: end of a0's tiles; a3: sums.
+// Two blocks, one vector. a0, a4: the blocks' tiles; a1: activations; a2: end of a0's tiles; a3: place of the sums.
 // t0-t3, t4-t6 and s0: sums of the first block's rows, and of the second's; a5: an activation; a6, a7, s1, s2: weights.
 //
 // Two tiles a turn; with an odd count the first turn begins at the second tile, all pointers one tile back.
@@ -91,6 +95,7 @@ global_asm!(
     lw a4, 4(a0)
     lw a0, 0(a0)
     lw a1, 0(a1)
+    lw a3, 0(a3)
     slli a5, a2, 4
     andi a6, a2, 1
     add a2, a0, a5
@@ -216,7 +221,8 @@ latimer_rv32_pair_i4:
     options(raw)
 );
 
-// One block, four vectors. a0: tiles; a1-a4: activations of each vector; 56(sp): end of the tiles; 60(sp): sums.
+// One block, four vectors. a0: tiles; a1-a4: activations of each vector; 56(sp): end of the tiles; 60(sp): places of
+// the sums.
 // t3-t6, s0-s3, s4-s7, s8-s11: sums of the rows for each vector; a7, t0-t2: an activation of each; a5: a weight; a6, ra:
 // products.
 global_asm!(
@@ -314,12 +320,24 @@ latimer_rv32_four_\bits:
     addi a3, a3, \x_bytes
     addi a4, a4, \x_bytes
     bne a0, a5, 1b
-    lw a3, 60(sp)
+    lw a4, 60(sp)
+    lw a0, 0(a4)
+    lw a1, 4(a4)
+    lw a2, 8(a4)
+    lw a3, 12(a4)
+    .irp i, 0, 1, 2, 3
+    sw s\i, 4*\i(a1)
+    .endr
     .irp i, 3, 4, 5, 6
-    sw t\i, 4*(\i-3)(a3)
+    sw t\i, 4*(\i-3)(a0)
+    .endr
+    .irp i, 4, 5, 6, 7
+    sw s\i, 4*(\i-4)(a2)
+    .endr
+    .irp i, 8, 9, 10, 11
+    sw s\i, 4*(\i-8)(a3)
     .endr
     .irp i, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11
-    sw s\i, 16+4*\i(a3)
     lw s\i, 4+4*\i(sp)
     .endr
     lw ra, 0(sp)

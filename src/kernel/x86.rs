@@ -267,11 +267,8 @@ fn put<const N: usize, const B: usize>(block: usize, sums: [[__m256i; B]; N], ou
             // In each half: two rows, and the same again.
             let rows = _mm256_permute4x64_epi64(_mm256_hadd_epi32(sums, sums), 0b1000);
             let rows = _mm256_castsi256_si128(rows);
-            blocks::put(
-                (block + b) * ROWS,
-                bytemuck::cast([_mm_extract_epi64(rows, 0), _mm_extract_epi64(rows, 1)]),
-                out,
-            );
+            let rows: [i32; ROWS] = bytemuck::cast([_mm_extract_epi64(rows, 0), _mm_extract_epi64(rows, 1)]);
+            blocks::put(&rows, out.get_mut((block + b) * ROWS..).unwrap_or_default());
         }
     }
 }

@@ -4,7 +4,7 @@
 #[cfg(feature = "f16")]
 pub mod float;
 
-use super::blocks::{self, Sums, Tile, Tiles};
+use super::blocks::{self, Tile, Tiles};
 use super::layout::{columns_i4, columns_i8};
 use super::{Packing, ROWS};
 
@@ -32,23 +32,21 @@ pub(crate) struct Portable;
 
 impl Tiles for Portable {
     #[inline(always)]
-    fn sums<const B: usize, const N: usize>(packing: Packing, tiles: [&[Tile]; B], x: [&[i16]; N]) -> Sums<B, N> {
-        if N > 2 {
-            return x.map(|x| Self::sums(packing, tiles, [x])).map(|[sums]| sums);
-        }
-        let mut sums = [[[0; ROWS]; B]; N];
+    fn sums<const B: usize, const N: usize>(
+        packing: Packing,
+        tiles: [&[Tile]; B],
+        x: [&[i16]; N],
+        mut out: [&mut [i32]; N],
+    ) {
         for (b, tiles) in tiles.into_iter().enumerate() {
-            let block = match packing {
+            let sums = match packing {
                 Packing::Int4(_) => tiles_i4(tiles, x),
                 Packing::Int8 | Packing::Int8Groups(_) => tiles_i8(tiles, x),
             };
-            for (sums, block) in sums.iter_mut().zip(block) {
-                if let Some(sums) = sums.get_mut(b) {
-                    *sums = block;
-                }
+            for (sums, out) in sums.iter().zip(&mut out) {
+                blocks::put(sums, out.get_mut(b * ROWS..).unwrap_or_default());
             }
         }
-        sums
     }
 }
 
