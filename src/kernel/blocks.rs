@@ -34,13 +34,30 @@ pub(crate) fn multiply<T: Tiles, const B: usize, const N: usize>(
 ) {
     let (cols, rows) = (cols.max(1), rows.max(1));
     let Some(block_len @ 1..) = packing.block_len(cols) else { return };
-    let (mut first, mut rest) = (0, weights);
-    while let Some(blocks) = split::<u8, B>(&mut rest, block_len) {
-        vectors::<T, B, N>(packing, blocks, (x, cols), (&mut *out, rows), first);
+    // Apart, so that neither walk carries what the other needs.
+    match packing {
+        Packing::Int8 => walk::<T, B, N>(Packing::Int8, (weights, block_len), (x, cols), (out, rows)),
+        Packing::Int8Groups(_) | Packing::Int4(_) => {
+            walk::<T, B, N>(packing, (weights, block_len), (x, cols), (out, rows));
+        }
+    }
+}
+
+/// All blocks, each with all vectors; matrix, vectors and results each with the length of a part.
+#[inline(always)]
+fn walk<T: Tiles, const B: usize, const N: usize>(
+    packing: Packing,
+    (mut weights, block_len): (&[u8], usize),
+    x: (&[i16], usize),
+    (out, rows): (&mut [i32], usize),
+) {
+    let mut first = 0;
+    while let Some(blocks) = split::<u8, B>(&mut weights, block_len) {
+        vectors::<T, B, N>(packing, blocks, x, (&mut *out, rows), first);
         first += B * ROWS;
     }
-    while let Some(block) = split::<u8, 1>(&mut rest, block_len) {
-        vectors::<T, 1, N>(packing, block, (x, cols), (&mut *out, rows), first);
+    while let Some(block) = split::<u8, 1>(&mut weights, block_len) {
+        vectors::<T, 1, N>(packing, block, x, (&mut *out, rows), first);
         first += ROWS;
     }
 }

@@ -90,8 +90,6 @@ global_asm!(
     sw s0, 0(sp)
     sw s1, 4(sp)
     sw s2, 8(sp)
-    sw s3, 12(sp)
-    sw s4, 16(sp)
     lw a4, 4(a0)
     lw a0, 0(a0)
     lw a1, 0(a1)
@@ -121,8 +119,6 @@ global_asm!(
     lw s0, 0(sp)
     lw s1, 4(sp)
     lw s2, 8(sp)
-    lw s3, 12(sp)
-    lw s4, 16(sp)
     addi sp, sp, 32
     ret
     .endm
@@ -195,6 +191,8 @@ latimer_rv32_pair_i8:
     .balign 4
 latimer_rv32_pair_i4:
     latimer_rv32_pair_begin
+    sw s3, 12(sp)
+    sw s4, 16(sp)
     li s3, 0
 1:
     latimer_rv32_columns 0, 0, 4
@@ -214,6 +212,8 @@ latimer_rv32_pair_i4:
     sub t5, t5, s3
     sub t6, t6, s3
     sub s0, s0, s3
+    lw s3, 12(sp)
+    lw s4, 16(sp)
     latimer_rv32_pair_end
     .size latimer_rv32_pair_i4, . - latimer_rv32_pair_i4
     .option pop
