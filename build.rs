@@ -6,7 +6,8 @@
 use std::env;
 
 /// Every cfg that this script may set.
-const CFGS: [&str; 5] = ["latimer_armv6m", "latimer_armv7m", "latimer_dsp", "latimer_mve", "latimer_rv32m"];
+const CFGS: [&str; 6] =
+    ["latimer_armv6m", "latimer_armv7m", "latimer_avx2", "latimer_dsp", "latimer_mve", "latimer_rv32m"];
 
 /// Cores of Armv8-M Mainline that have the DSP extension; the first two may be built without it, which
 /// `-C target-feature=-dsp` says.
@@ -28,6 +29,10 @@ fn main() {
     // Every kernel but the portable ones is selected by one of these.
     if env::var_os("CARGO_FEATURE_PORTABLE").is_some() {
         return;
+    }
+    // On the host AVX2 is looked for at run time, which takes the standard library.
+    if variable("TARGET").starts_with("x86_64") && env::var_os("CARGO_FEATURE_STD").is_some() {
+        println!("cargo::rustc-cfg=latimer_avx2");
     }
     for cfg in cfgs(&variable("TARGET"), &variable("CARGO_CFG_TARGET_FEATURE"), &flags, features) {
         println!("cargo::rustc-cfg={cfg}");

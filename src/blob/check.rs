@@ -103,7 +103,7 @@ impl<'a> Tensors<'a> {
         let known = match (role, engine) {
             (Role::Positions, _) => e.dtype == dtype::STEPS,
             _ if !role.is_linear() => e.dtype == dtype::NORM,
-            (_, EngineKind::Int8) => matches!(e.dtype, dtype::I8 | dtype::I4 | dtype::I8_GROUPS),
+            (_, EngineKind::Int8) => matches!(e.dtype, dtype::I8 | dtype::I4 | dtype::I8_GROUPS | dtype::I8_PAIRS),
             (_, EngineKind::F16) => e.dtype == dtype::F16,
         };
         if !known {
@@ -117,7 +117,9 @@ impl<'a> Tensors<'a> {
         let numbers = match engine {
             _ if role == Role::Positions => true,
             EngineKind::Int8 if role.is_linear() => {
+                // In pairs the activations must fit 8 bits.
                 sums_fit(e.dtype, e.cols, e.in_bits)
+                    && (e.dtype != dtype::I8_PAIRS || e.in_bits == 8)
                     && FRAC.contains(&e.out_frac)
                     && FRAC.contains(&e.embed_frac)
                     && e.embed_scale < 1 << 31

@@ -165,7 +165,7 @@ record! {
         /// Role, see [`Role`].
         role: u8 @ 0,
         /// Element type: 0 i8, 1 f16, 2 layer-norm parameters, 3 position frequencies, 4 i4
-        /// in groups, 5 i8 in groups.
+        /// in groups, 5 i8 in groups, 6 i8 in pairs.
         dtype: u8 @ 1,
         /// Block the tensor belongs to, or 65535.
         block: u16 @ 2,

@@ -18,6 +18,8 @@ pub mod dtype {
     pub const I4: u8 = 4;
     /// Signed 8-bit weights in groups of columns, a 4-bit scale for each row and group, and one for each row.
     pub const I8_GROUPS: u8 = 5;
+    /// Signed 8-bit weights with a scale for each row, in pairs, for inputs of 8 bits.
+    pub const I8_PAIRS: u8 = 6;
 }
 
 /// One tensor: its entry, and the section that holds its elements.
@@ -71,6 +73,7 @@ impl<'a> Tensor<'a> {
     pub const fn packing(&self) -> Option<Packing> {
         Some(match self.entry.dtype {
             dtype::I8 => Packing::Int8,
+            dtype::I8_PAIRS => Packing::Int8Pairs,
             dtype::I8_GROUPS => Packing::Int8Groups(self.entry.group as usize),
             dtype::I4 => Packing::Int4(self.entry.group as usize),
             _ => return None,
@@ -103,6 +106,7 @@ impl<'a> Tensor<'a> {
         }
     }
 
+    #[cfg(feature = "f16")]
     /// One element of a matrix; the default where the indices are outside it.
     pub(crate) fn at<T: AnyBitPattern + Default>(&self, blocks: &[[T; ROWS]], row: usize, col: usize) -> T {
         blocks.get(row / ROWS * self.cols() + col).and_then(|group| group.get(row % ROWS)).copied().unwrap_or_default()
@@ -134,7 +138,7 @@ impl<'a> Tensor<'a> {
         let elements = padded_len(rows, self.cols()).unwrap_or(0);
         let optional = |offset: u32, size: usize| if offset == NONE { 0 } else { rows * size };
         match self.entry.dtype {
-            dtype::I8 | dtype::I4 | dtype::I8_GROUPS => {
+            dtype::I8 | dtype::I4 | dtype::I8_GROUPS | dtype::I8_PAIRS => {
                 self.packed_len().unwrap_or(0) + optional(self.entry.scales, 2) + optional(self.entry.bias, 4)
             }
             dtype::F16 => elements * 2 + optional(self.entry.bias, 4),
@@ -149,9 +153,9 @@ impl<'a> Tensor<'a> {
         let (rows, e) = (self.rows(), &self.entry);
         let Some(len) = padded_len(rows, self.cols()) else { return false };
         let data = match e.dtype {
-            dtype::I8 | dtype::I4 | dtype::I8_GROUPS => {
+            dtype::I8 | dtype::I4 | dtype::I8_GROUPS | dtype::I8_PAIRS => {
                 let len = self.packed_len();
-                let grouped = e.dtype != dtype::I8;
+                let grouped = matches!(e.dtype, dtype::I4 | dtype::I8_GROUPS);
                 len.is_some_and(|len| self.elements::<u8>(e.data, len).is_some())
                     && e.scales != NONE
                     && (e.group != 0) == grouped

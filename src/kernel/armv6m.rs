@@ -12,6 +12,8 @@ use super::assembly::{self, Loop};
 use super::blocks::{self, Tile, Tiles};
 use core::arch::global_asm;
 
+pub use super::portable::{STRIP_BLOCKS, specialized};
+
 unsafe extern "C" {
     #[link_name = "latimer_armv6m_i8"]
     fn one_i8(tiles: *const *const Tile, x: *const *const i16, count: usize, out: *const *mut i32);
@@ -37,7 +39,7 @@ impl Tiles for Armv6m {
     ) {
         let run: Loop = match (packing, B, N) {
             (Packing::Int4(_), 1, 1) => one_i4,
-            (_, 1, 1) => one_i8,
+            (Packing::Int8 | Packing::Int8Groups(_), 1, 1) => one_i8,
             _ => return assembly::portable(packing, &tiles, &x, out),
         };
         // An odd number of columns puts every other vector where words can't be loaded.

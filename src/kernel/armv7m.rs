@@ -12,6 +12,8 @@ use super::assembly::{self, Loop};
 use super::blocks::{self, Tile, Tiles};
 use core::arch::global_asm;
 
+pub use super::portable::{STRIP_BLOCKS, specialized};
+
 unsafe extern "C" {
     #[link_name = "latimer_armv7m_one_i8"]
     fn one_i8(tiles: *const *const Tile, x: *const *const i16, count: usize, out: *const *mut i32);
@@ -25,7 +27,7 @@ unsafe extern "C" {
 #[inline(never)]
 pub fn multiply(packing: Packing, weights: &[u8], cols: usize, x: &[i16], rows: usize, out: &mut [i32]) {
     match packing {
-        Packing::Int8 | Packing::Int8Groups(_) => {
+        Packing::Int8 | Packing::Int8Pairs | Packing::Int8Groups(_) => {
             blocks::multiply::<Armv7m, 1, 2>(packing, weights, cols, x, rows, out);
         }
         Packing::Int4(_) => blocks::multiply::<Armv7m, 1, 1>(packing, weights, cols, x, rows, out),

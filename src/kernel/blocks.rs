@@ -36,7 +36,7 @@ pub(crate) fn multiply<T: Tiles, const B: usize, const N: usize>(
     let Some(block_len @ 1..) = packing.block_len(cols) else { return };
     // Apart, so that neither walk carries what the other needs.
     match packing {
-        Packing::Int8 => walk::<T, B, N>(Packing::Int8, (weights, block_len), (x, cols), (out, rows)),
+        Packing::Int8 | Packing::Int8Pairs => walk::<T, B, N>(packing, (weights, block_len), (x, cols), (out, rows)),
         Packing::Int8Groups(_) | Packing::Int4(_) => {
             walk::<T, B, N>(packing, (weights, block_len), (x, cols), (out, rows));
         }
@@ -96,7 +96,7 @@ fn dot<T: Tiles, const B: usize, const N: usize>(
     out: [&mut [i32]; N],
 ) {
     match packing {
-        Packing::Int8 => T::sums(Packing::Int8, blocks.map(|block| block.as_chunks().0), x, out),
+        Packing::Int8 | Packing::Int8Pairs => T::sums(packing, blocks.map(|block| block.as_chunks().0), x, out),
         Packing::Int8Groups(_) | Packing::Int4(_) => groups::<T, B, N>(packing, blocks, x, out),
     }
 }

@@ -11,6 +11,10 @@
 //!                     16-19: w[1] 20-23: w[3] 24-27: w[5]  28-31: w[7]       each plus 8
 //! ```
 //!
+//! 8-bit weights may lie as *pairs* instead, for activations of 8 bits and columns that four divides: a half of a word is the
+//! number `256 * w[2] + w[0]`, or `256 * w[3] + w[1]`, so that the upper byte is less by one where the lower weight is
+//! negative. Arm multiplies such halves as they are.
+//!
 //! Weights in groups: the columns are cut into groups of a fixed length, the last may be shorter. Before the tiles of each
 //! group of a block lie four bytes, the group's scales, one a row; 4-bit weights have scales of 8 bits, 8-bit weights of 4
 //! (the low ones). A group is padded to whole tiles with weights of zero.
@@ -35,13 +39,15 @@ pub enum Packing {
     Int8Groups(usize),
     /// 4 bits in groups.
     Int4(usize),
+    /// 8 bits in pairs; a matrix whose columns four does not divide has no such form.
+    Int8Pairs,
 }
 
 impl Packing {
     /// Columns of a tile.
     pub const fn tile_columns(self) -> usize {
         match self {
-            Packing::Int8 | Packing::Int8Groups(_) => 4,
+            Packing::Int8 | Packing::Int8Pairs | Packing::Int8Groups(_) => 4,
             Packing::Int4(_) => 8,
         }
     }
@@ -51,15 +57,15 @@ impl Packing {
         match self {
             Packing::Int8Groups(0) | Packing::Int4(0) => 1,
             Packing::Int8Groups(group) | Packing::Int4(group) => group,
-            Packing::Int8 if cols == 0 => 1,
-            Packing::Int8 => cols,
+            Packing::Int8 | Packing::Int8Pairs if cols == 0 => 1,
+            Packing::Int8 | Packing::Int8Pairs => cols,
         }
     }
 
     /// Bytes of the scales before a group's tiles.
     pub const fn scale_len(self) -> usize {
         match self {
-            Packing::Int8 => 0,
+            Packing::Int8 | Packing::Int8Pairs => 0,
             Packing::Int8Groups(_) | Packing::Int4(_) => ROWS,
         }
     }
@@ -75,6 +81,9 @@ impl Packing {
     /// Bytes of a row block of `cols` columns; `None` where they do not fit the address space.
     pub const fn block_len(self, cols: usize) -> Option<usize> {
         let group = self.group(cols);
+        if matches!(self, Packing::Int8Pairs) && !cols.is_multiple_of(4) {
+            return None;
+        }
         let Some(whole) = self.group_len(group) else { return None };
         let Some(whole) = whole.checked_mul(cols / group) else { return None };
         match cols % group {
@@ -114,7 +123,7 @@ impl Packing {
         // Odd columns are in the upper half of the word.
         let (odd, pair) = (within % 2, within % self.tile_columns() / 2);
         Some(match self {
-            Packing::Int8 | Packing::Int8Groups(_) => (word + 2 * odd + pair, 0),
+            Packing::Int8 | Packing::Int8Pairs | Packing::Int8Groups(_) => (word + 2 * odd + pair, 0),
             Packing::Int4(_) => (word + 2 * odd + pair / 2, pair as u32 % 2 * 4),
         })
     }
@@ -129,6 +138,9 @@ impl Packing {
         let byte = *bytes.get(at)?;
         let code = match self {
             Packing::Int8 | Packing::Int8Groups(_) => (byte as i8) as i32,
+            // The upper byte of a pair lacks what the lower one has borrowed.
+            Packing::Int8Pairs if col % 4 < 2 => (byte as i8) as i32,
+            Packing::Int8Pairs => (byte as i8) as i32 + borrowed(*bytes.get(at.checked_sub(1)?)?),
             Packing::Int4(_) => (byte >> bit & 15) as i32 - OFFSET,
         };
         let Some(scale) = self.scale_at(cols, row, col) else { return Some(code) };
@@ -149,6 +161,9 @@ impl Packing {
                 out.iter_mut().zip(weights).for_each(|(out, &weight)| *out = (weight as i16).wrapping_mul(scale));
             };
             match self {
+                Packing::Int8Pairs => {
+                    words.zip(out.chunks_mut(4)).for_each(|(word, out)| put(out, &columns_pairs(*word)))
+                }
                 Packing::Int4(_) => words.zip(out.chunks_mut(8)).for_each(|(word, out)| put(out, &columns_i4(*word))),
                 _ => words.zip(out.chunks_mut(4)).for_each(|(word, out)| put(out, &columns_i8(*word))),
             }
@@ -160,12 +175,12 @@ impl Packing {
     pub const fn scale(self, byte: u8) -> i32 {
         match self {
             Packing::Int8Groups(_) => (byte & 15) as i32,
-            Packing::Int8 | Packing::Int4(_) => byte as i32,
+            Packing::Int8 | Packing::Int8Pairs | Packing::Int4(_) => byte as i32,
         }
     }
 
     /// Stores a matrix: fills `out`, which has [`Packing::matrix_len`] bytes, from codes and group scales by row and column.
-    /// The packer's side of the contract; codes of 4 bits are -8 to 7.
+    /// The packer's side of the contract; codes of 4 bits are -8 to 7, those in pairs not -128.
     pub fn store(
         self,
         (rows, cols): (usize, usize),
@@ -185,7 +200,10 @@ impl Packing {
                 let Some((at, bit)) = self.weight_at(cols, row, col).filter(|_| row < rows) else { continue };
                 let Some(byte) = out.get_mut(at) else { continue };
                 *byte = match self {
-                    Packing::Int8 | Packing::Int8Groups(_) => code(row, col) as u8,
+                    Packing::Int8Pairs if col % 4 >= 2 => {
+                        (code(row, col) as u8).wrapping_sub((code(row, col - 2) < 0) as u8)
+                    }
+                    Packing::Int8 | Packing::Int8Pairs | Packing::Int8Groups(_) => code(row, col) as u8,
                     Packing::Int4(_) => {
                         let nibble = (code(row, col) as i32 + OFFSET) as u8 & 15;
                         *byte & !(15 << bit) | nibble << bit
@@ -200,6 +218,19 @@ impl Packing {
 #[inline(always)]
 pub(crate) const fn columns_i8(word: [u8; 4]) -> [i32; 4] {
     [word[0] as i8 as i32, word[2] as i8 as i32, word[1] as i8 as i32, word[3] as i8 as i32]
+}
+
+/// What the upper weight of a pair has lent to the lower one, whose byte is given.
+#[inline(always)]
+const fn borrowed(lower: u8) -> i32 {
+    (lower >> 7) as i32
+}
+
+/// The weights of a row of a tile of pairs, in order of columns.
+#[inline(always)]
+pub(crate) const fn columns_pairs(word: [u8; 4]) -> [i32; 4] {
+    let [w0, w1, w2, w3] = columns_i8(word);
+    [w0, w1, w2 + borrowed(word[0]), w3 + borrowed(word[2])]
 }
 
 /// The weights of a row of a tile of 4-bit weights, in order of columns.
@@ -233,6 +264,12 @@ mod tests {
         assert_eq!(out[..TILE], [0, 2, 1, 3, 10, 12, 11, 13, 20, 22, 21, 23, 0, 0, 0, 0]);
         assert_eq!(out[TILE..], [4, 0, 0, 0, 14, 0, 0, 0, 24, 0, 0, 0, 0, 0, 0, 0]);
         assert_eq!(columns_i8([1, 2, 0xff, 4]), [1, -1, 2, 4]);
+        let mut out = [0; TILE];
+        Packing::Int8Pairs.store((1, 4), |_, col| [-3, 5, 7, -9][col], |_, _| 0, &mut out);
+        assert_eq!(out[..4], [0xfd, 6, 5, 0xf7]);
+        assert_eq!(i16::from_le_bytes([0xfd, 6]), 256 * 7 - 3);
+        assert_eq!(columns_pairs([0xfd, 6, 5, 0xf7]), [-3, 5, 7, -9]);
+        assert_eq!(Packing::Int8Pairs.block_len(6), None);
         let mut out = [0; 4 + TILE];
         Packing::Int4(8).store((1, 7), |_, col| col as i8 - 4, |_, _| 9, &mut out);
         // Each weight plus 8: 4 to 10, and 8 for the padding.
@@ -255,18 +292,20 @@ mod tests {
     proptest! {
         /// Every weight is found where it was put, and none lies on another or on a scale.
         #[test]
-        fn weights_are_found_again(rows in 1usize..10, cols in 1usize..40, group in 0usize..20, kind in 0..3) {
-            let packing = [Packing::Int8, Packing::Int8Groups(group), Packing::Int4(group)][kind as usize];
+        fn weights_are_found_again(rows in 1usize..10, cols in 1usize..40, group in 0usize..20, kind in 0..4) {
+            let cols = if kind == 3 { cols.next_multiple_of(4) } else { cols };
+            let packings = [Packing::Int8, Packing::Int8Groups(group), Packing::Int4(group), Packing::Int8Pairs];
+            let packing = packings[kind as usize];
             let code = |row: usize, col: usize| {
                 let byte = (row * 41 + col * 7) as i8;
-                if kind == 2 { byte >> 4 } else { byte }
+                if kind == 2 { byte >> 4 } else { byte.max(-127) }
             };
             let scale = |row: usize, col: usize| (row + col / packing.group(cols)) as u8 % 16;
             let mut out = std::vec![0; packing.matrix_len(rows, cols).unwrap()];
             packing.store((rows, cols), code, scale, &mut out);
             for row in 0..rows {
                 for col in 0..cols {
-                    let scale = if kind == 0 { 1 } else { scale(row, col) as i32 };
+                    let scale = if packing.scale_len() == 0 { 1 } else { scale(row, col) as i32 };
                     prop_assert_eq!(packing.weight(&out, cols, row, col), Some(code(row, col) as i32 * scale));
                 }
                 prop_assert_eq!(packing.weight(&out, cols, row, cols), None);

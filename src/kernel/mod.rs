@@ -25,39 +25,38 @@
 //! equal it on every shape.
 
 #[cfg(latimer_armv6m)]
-pub mod armv6m;
+mod armv6m;
 #[cfg(latimer_armv7m)]
-pub mod armv7m;
+mod armv7m;
 #[cfg(any(latimer_armv6m, latimer_armv7m, latimer_rv32m))]
 mod assembly;
 mod blocks;
+#[cfg(latimer_dsp)]
+mod dsp;
 pub mod layout;
 pub mod portable;
 #[cfg(latimer_rv32m)]
-pub mod riscv32;
-#[cfg(all(feature = "std", target_arch = "x86_64", not(feature = "portable")))]
-pub mod x86;
+mod riscv32;
+#[cfg(latimer_avx2)]
+mod x86;
 
 #[cfg(latimer_armv6m)]
-pub use armv6m::multiply;
+use armv6m as chosen;
 #[cfg(latimer_armv7m)]
-pub use armv7m::multiply;
+use armv7m as chosen;
+#[cfg(latimer_dsp)]
+use dsp as chosen;
+#[cfg(not(any(latimer_armv6m, latimer_armv7m, latimer_avx2, latimer_dsp, latimer_rv32m)))]
+use portable as chosen;
+#[cfg(latimer_rv32m)]
+use riscv32 as chosen;
+#[cfg(latimer_avx2)]
+use x86 as chosen;
+
+pub use chosen::{STRIP_BLOCKS, multiply, specialized};
 pub use layout::Packing;
 #[cfg(feature = "f16")]
 pub use portable::float::{dot4_f16, dot4x2_f16};
-#[cfg(not(any(
-    latimer_armv6m,
-    latimer_armv7m,
-    latimer_rv32m,
-    all(feature = "std", target_arch = "x86_64", not(feature = "portable"))
-)))]
-pub use portable::multiply;
-#[cfg(not(all(feature = "std", target_arch = "x86_64", not(feature = "portable"))))]
-pub use portable::{STRIP_BLOCKS, specialized};
-#[cfg(latimer_rv32m)]
-pub use riscv32::multiply;
-#[cfg(all(feature = "std", target_arch = "x86_64", not(feature = "portable")))]
-pub use x86::{STRIP_BLOCKS, multiply, specialized};
 
 /// Rows in a block.
 pub const ROWS: usize = 4;

@@ -14,6 +14,8 @@ use super::assembly::{self, Loop};
 use super::blocks::{self, Tile, Tiles};
 use core::arch::global_asm;
 
+pub use super::portable::{STRIP_BLOCKS, specialized};
+
 unsafe extern "C" {
     #[link_name = "latimer_rv32_pair_i8"]
     fn pair_i8(tiles: *const *const Tile, x: *const *const i16, count: usize, out: *const *mut i32);
@@ -44,9 +46,9 @@ impl Tiles for Riscv {
         let run: Loop = match (packing, B, N) {
             (Packing::Int4(_), 2, 1) => pair_i4,
             (Packing::Int4(_), 1, 4) => four_i4,
-            (_, 2, 1) => pair_i8,
-            (_, 1, 4) => four_i8,
-            // A last block on its own.
+            (Packing::Int8 | Packing::Int8Groups(_), 2, 1) => pair_i8,
+            (Packing::Int8 | Packing::Int8Groups(_), 1, 4) => four_i8,
+            // A last block on its own, and weights in pairs.
             _ => return assembly::portable(packing, &tiles, &x, out),
         };
         // SAFETY: a loop for each case; they load bytes and halfwords.

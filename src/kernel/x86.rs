@@ -5,7 +5,7 @@
 //! Activations are put in the columns' order of the tiles once a vector.
 
 use super::layout::TILE;
-use super::{Packing, ROWS, blocks, portable};
+use super::{Packing, ROWS, portable};
 use core::arch::x86_64::*;
 use core::mem::MaybeUninit;
 
@@ -131,6 +131,11 @@ impl Matrix<'_> {
             tiles.iter_mut().zip(parts).for_each(|(tiles, part)| *tiles = part.as_chunks().0);
             return tiles_i8(tiles, x);
         }
+        if packing == Packing::Int8Pairs {
+            let mut tiles = [&[][..]; B];
+            tiles.iter_mut().zip(parts).for_each(|(tiles, part)| *tiles = part.as_chunks().0);
+            return tiles_pairs(tiles, x);
+        }
         // A scale has as many bits as a weight has not.
         let bits = if let Packing::Int4(_) = packing { 8 } else { 4 };
         let (mut total, mut x) = ([[_mm256_setzero_si256(); B]; N], x);
@@ -218,6 +223,26 @@ fn tiles_i8<const N: usize, const B: usize>(tiles: [&[[u8; TILE]]; B], x: &[[Qua
 
 #[inline]
 #[target_feature(enable = "avx2")]
+fn tiles_pairs<const N: usize, const B: usize>(tiles: [&[[u8; TILE]]; B], x: &[[Quad; N]]) -> [[__m256i; B]; N] {
+    let mut acc = [[_mm256_setzero_si256(); B]; N];
+    let one = _mm_set1_epi16(1);
+    let count = tiles.iter().fold(x.len(), |count, tiles| count.min(tiles.len()));
+    for (i, x) in x.iter().enumerate().take(count) {
+        let mut weights = [_mm256_setzero_si256(); B];
+        for (weights, tiles) in weights.iter_mut().zip(tiles) {
+            // SAFETY: `i` is below the length of each; a tile is sixteen bytes.
+            let bytes = unsafe { _mm_loadu_si128(tiles.as_ptr().add(i).cast()) };
+            // The lower byte's sign, brought beside the upper byte.
+            let borrowed = _mm_slli_epi16(_mm_and_si128(_mm_srli_epi16(bytes, 7), one), 8);
+            *weights = _mm256_add_epi16(_mm256_cvtepi8_epi16(bytes), _mm256_cvtepi8_epi16(borrowed));
+        }
+        multiply_add(&mut acc, weights, x);
+    }
+    acc
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
 fn tiles_i4<const N: usize, const B: usize>(tiles: [&[[u8; TILE]]; B], x: &[[Quad; N]]) -> [[__m256i; B]; N] {
     let mut acc = [[_mm256_setzero_si256(); B]; N];
     let (mask, offset) = (_mm_set1_epi8(15), _mm_set1_epi8(8));
@@ -267,8 +292,7 @@ fn put<const N: usize, const B: usize>(block: usize, sums: [[__m256i; B]; N], ou
             // In each half: two rows, and the same again.
             let rows = _mm256_permute4x64_epi64(_mm256_hadd_epi32(sums, sums), 0b1000);
             let rows = _mm256_castsi256_si128(rows);
-            let rows: [i32; ROWS] = bytemuck::cast([_mm_extract_epi64(rows, 0), _mm_extract_epi64(rows, 1)]);
-            blocks::put(&rows, out.get_mut((block + b) * ROWS..).unwrap_or_default());
+            portable::put(block + b, bytemuck::cast([_mm_extract_epi64(rows, 0), _mm_extract_epi64(rows, 1)]), out);
         }
     }
 }

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use model_gen::cli::{parse_blob, read_blob};
 
-use crate::firmware::Firmware;
-use crate::machines::{self, Engine, MACHINES};
+use crate::firmware::{self, Firmware};
+use crate::machines::{self, Engine, Machine};
 use crate::qemu::{self, Board};
-use crate::setup;
+use crate::{setup, shell};
 
 /// Arguments of `cargo xtask board`.
 #[derive(Debug, clap::Args)]
@@ -36,12 +36,15 @@ pub struct Args {
 /// Builds, boots, talks.
 pub fn run(args: &Args) -> Result<()> {
     let Some(name) = &args.name else {
-        for machine in MACHINES {
+        for machine in machines::all() {
             println!("{:<16} {} ({})", machine.name, machine.about, machine.target);
         }
         return Ok(());
     };
     let machine = machines::find(name)?;
+    if !machine.has_models() && args.text.is_empty() && args.blob.is_none() {
+        return run_kernels(machine);
+    }
     if let Some(blob) = &args.blob {
         check_blob(blob, args.engine)?;
     }
@@ -67,6 +70,14 @@ pub fn run(args: &Args) -> Result<()> {
         }
         end(board)
     }
+}
+
+/// Boots a firmware that asks for nothing and shows what it says.
+fn run_kernels(machine: &'static Machine) -> Result<()> {
+    eprintln!("building the firmware of {}", machine.name);
+    let elf = firmware::build_kernels(machine, &[])?;
+    setup::qemu(machine)?;
+    shell::run(&mut qemu::command(machine, &elf))
 }
 
 /// Says in words what the firmware's build would say as a compile error.
@@ -113,7 +124,11 @@ fn end(board: Board) -> Result<()> {
 
 /// Builds a firmware and prints where it lies.
 pub fn build(name: &str, blob: Option<PathBuf>, engine: Engine) -> Result<()> {
-    let elf = Firmware::new(machines::find(name)?, blob.as_deref(), engine)?.build()?;
+    let machine = machines::find(name)?;
+    let elf = match blob {
+        None if !machine.has_models() => firmware::build_kernels(machine, &[])?,
+        blob => Firmware::new(machine, blob.as_deref(), engine)?.build()?,
+    };
     println!("{}", elf.display());
     Ok(())
 }

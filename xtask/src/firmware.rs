@@ -1,11 +1,13 @@
 //! Builds firmware.
 
+use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{LazyLock, Mutex, PoisonError};
+use std::time::SystemTime;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 
 use crate::machines::{Engine, Machine};
 use crate::shipped::shipped_blob;
@@ -29,6 +31,9 @@ pub struct Firmware {
 impl Firmware {
     /// The firmware of `machine` with `blob`, or with the shipped model.
     pub fn new(machine: &'static Machine, blob: Option<&Path>, engine: Engine) -> Result<Self> {
+        if !machine.has_models() {
+            bail!("{} has no room for a model; without phrases, `cargo xtask board` runs what it has", machine.name);
+        }
         let blob = match blob {
             Some(blob) => blob.canonicalize().with_context(|| format!("cannot read the blob `{}`", blob.display()))?,
             None => shipped_blob(engine)?,
@@ -38,17 +43,13 @@ impl Firmware {
 
     /// Cargo's arguments after the subcommand.
     pub fn cargo(&self, subcommand: &str) -> Command {
-        let mut cargo = Command::new("cargo");
-        // In the board's folder, so that its .cargo/config.toml counts.
-        cargo.current_dir(paths::root().join("boards").join(self.machine.name));
+        let mut cargo = cargo(self.machine, subcommand);
         cargo.env("LATIMER_BLOB", &self.blob);
         if self.defmt {
             // Without it defmt lets only errors through.
             cargo.env("DEFMT_LOG", "debug");
         }
-        cargo.args([subcommand, "--release", "--locked", "--no-default-features"]);
-        cargo.arg("--features").arg(self.features().join(","));
-        cargo.arg("--target-dir").arg(paths::target().join("boards"));
+        cargo.args(["--no-default-features", "--features", &self.features().join(",")]);
         cargo
     }
 
@@ -59,19 +60,52 @@ impl Firmware {
 
     /// Builds it and returns the linked file.
     ///
-    /// The file gets a name of its own, so that two blobs or engines can be tried one after the other.
+    /// The file gets a name of its own, so that two blobs or engines can be tried one after the other. What this process
+    /// has built already is not built again: tests want the same firmware many times, and Cargo links it anew whenever
+    /// another blob came between.
     pub fn build(&self) -> Result<PathBuf> {
-        // Cargo gives every firmware of a board the same name: it must be copied before the next is built.
-        static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-        let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-        setup::rust_target(self.machine.target)?;
-        shell::run(self.cargo("build").arg("--quiet"))?;
-        let name = self.machine.name;
-        let built = paths::target().join("boards").join(self.machine.target).join("release").join(name);
+        type Built = HashMap<PathBuf, SystemTime>;
+        // Cargo gives every firmware of a board the same name, too: it must be copied before the next is built.
+        static BUILT: LazyLock<Mutex<Built>> = LazyLock::new(Mutex::default);
+        let mut built = BUILT.lock().unwrap_or_else(PoisonError::into_inner);
         let stem = self.blob.file_stem().unwrap_or_default().to_string_lossy();
-        let elf = paths::artifacts().join(format!("{name}-{}-{stem}.elf", self.features().join("-")));
-        fs::create_dir_all(paths::artifacts())?;
-        fs::copy(&built, &elf).with_context(|| format!("cannot copy `{}`", built.display()))?;
+        let elf = format!("{}-{}-{stem}.elf", self.machine.name, self.features().join("-"));
+        let elf = paths::artifacts().join(elf);
+        let blob = fs::metadata(&self.blob).and_then(|blob| blob.modified());
+        let blob = blob.with_context(|| format!("cannot read the blob `{}`", self.blob.display()))?;
+        if built.get(&elf) != Some(&blob) {
+            build(self.machine, self.cargo("build"), &elf)?;
+            built.insert(elf.clone(), blob);
+        }
         Ok(elf)
     }
+}
+
+/// Builds the firmware of a board that has no room for a model, with these features, and returns the linked file.
+pub fn build_kernels(machine: &'static Machine, features: &[&str]) -> Result<PathBuf> {
+    let name = [&[machine.name], features].concat().join("-");
+    let elf = paths::artifacts().join(format!("{name}.elf"));
+    let mut cargo = cargo(machine, "build");
+    cargo.arg("--features").arg(features.join(","));
+    build(machine, cargo, &elf)?;
+    Ok(elf)
+}
+
+/// Cargo for a board's firmware.
+pub fn cargo(machine: &Machine, subcommand: &str) -> Command {
+    let mut cargo = Command::new("cargo");
+    // In the board's folder, so that its .cargo/config.toml counts.
+    cargo.current_dir(paths::root().join("boards").join(machine.name));
+    cargo.args([subcommand, "--release", "--locked"]);
+    cargo.arg("--target-dir").arg(paths::target().join("boards"));
+    cargo
+}
+
+fn build(machine: &Machine, mut cargo: Command, elf: &Path) -> Result<()> {
+    setup::rust_target(machine.target)?;
+    shell::run(cargo.arg("--quiet"))?;
+    let built = paths::target().join("boards").join(machine.target).join("release").join(machine.name);
+    fs::create_dir_all(paths::artifacts())?;
+    fs::copy(&built, elf).with_context(|| format!("cannot copy `{}`", built.display()))?;
+    Ok(())
 }

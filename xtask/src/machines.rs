@@ -18,9 +18,22 @@ pub struct Machine {
     pub package: &'static str,
     /// QEMU's options that choose the machine and make its clocks count instructions.
     pub options: &'static [&'static str],
+    /// Whether it stands for its instruction set where tests would learn nothing from a further board.
+    pub reference: bool,
 }
 
-/// Every board.
+/// Boards too small for a model: their firmware checks the kernels and ends.
+pub const KERNEL_MACHINES: &[Machine] = &[Machine {
+    name: "qemu-cortex-m0",
+    about: "BBC micro:bit: Cortex-M0, 16 MHz, 256 KB flash, 16 KB RAM; kernels only",
+    target: "thumbv6m-none-eabi",
+    qemu: "qemu-system-arm",
+    package: "qemu-system-arm",
+    options: &["-machine", "microbit", "-icount", "shift=6"],
+    reference: false,
+}];
+
+/// Every board that runs models.
 pub const MACHINES: &[Machine] = &[
     Machine {
         name: "qemu-cortex-m3",
@@ -29,6 +42,7 @@ pub const MACHINES: &[Machine] = &[
         qemu: "qemu-system-arm",
         package: "qemu-system-arm",
         options: &["-machine", "mps2-an385", "-icount", "shift=6"],
+        reference: false,
     },
     Machine {
         name: "qemu-cortex-m4",
@@ -37,6 +51,7 @@ pub const MACHINES: &[Machine] = &[
         qemu: "qemu-system-arm",
         package: "qemu-system-arm",
         options: &["-machine", "mps2-an386", "-icount", "shift=6"],
+        reference: true,
     },
     Machine {
         name: "qemu-cortex-m7",
@@ -45,6 +60,7 @@ pub const MACHINES: &[Machine] = &[
         qemu: "qemu-system-arm",
         package: "qemu-system-arm",
         options: &["-machine", "mps2-an500", "-icount", "shift=6"],
+        reference: false,
     },
     Machine {
         name: "qemu-cortex-m33",
@@ -53,6 +69,7 @@ pub const MACHINES: &[Machine] = &[
         qemu: "qemu-system-arm",
         package: "qemu-system-arm",
         options: &["-machine", "mps2-an505", "-icount", "shift=6"],
+        reference: false,
     },
     Machine {
         name: "qemu-cortex-m55",
@@ -61,6 +78,7 @@ pub const MACHINES: &[Machine] = &[
         qemu: "qemu-system-arm",
         package: "qemu-system-arm",
         options: &["-machine", "mps3-an547", "-icount", "shift=6"],
+        reference: false,
     },
     Machine {
         name: "qemu-riscv32",
@@ -69,15 +87,33 @@ pub const MACHINES: &[Machine] = &[
         qemu: "qemu-system-riscv32",
         package: "qemu-system-misc",
         options: &["-machine", "virt", "-bios", "none", "-icount", "shift=0"],
+        reference: true,
     },
 ];
 
+/// Every board.
+pub fn all() -> impl Iterator<Item = &'static Machine> {
+    KERNEL_MACHINES.iter().chain(MACHINES)
+}
+
+/// The boards that tests spend most on.
+pub fn reference() -> impl Iterator<Item = &'static Machine> {
+    MACHINES.iter().filter(|machine| machine.reference)
+}
+
 /// The board of that name.
 pub fn find(name: &str) -> Result<&'static Machine> {
-    MACHINES.iter().find(|machine| machine.name == name).with_context(|| {
-        let names: Vec<_> = MACHINES.iter().map(|machine| machine.name).collect();
+    all().find(|machine| machine.name == name).with_context(|| {
+        let names: Vec<_> = all().map(|machine| machine.name).collect();
         format!("no board `{name}`; there are: {}", names.join(", "))
     })
+}
+
+impl Machine {
+    /// Whether it runs models.
+    pub fn has_models(&self) -> bool {
+        MACHINES.iter().any(|machine| machine.name == self.name)
+    }
 }
 
 /// Which engine a blob is for and a firmware has.

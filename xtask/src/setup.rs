@@ -7,7 +7,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-use crate::machines::{MACHINES, Machine};
+use crate::machines::{self, Machine};
 use crate::{paths, shell};
 
 /// Installs everything: the pinned targets, and QEMU for every board.
@@ -15,7 +15,7 @@ pub fn all() -> Result<()> {
     for target in pinned_targets()? {
         rust_target(&target)?;
     }
-    MACHINES.iter().try_for_each(qemu)
+    machines::all().try_for_each(qemu)
 }
 
 /// The targets that `rust-toolchain.toml` names.
@@ -113,7 +113,7 @@ mod tests {
     #[test]
     fn every_board_has_a_pinned_target() {
         let targets = pinned_targets().unwrap();
-        assert!(MACHINES.iter().all(|machine| targets.iter().any(|target| target == machine.target)), "{targets:?}");
+        assert!(machines::all().all(|machine| targets.iter().any(|target| target == machine.target)), "{targets:?}");
     }
 
     #[test]

@@ -65,6 +65,8 @@ enum Refusal {
     NoRoom,
     /// This firmware has no model.
     NoModel,
+    /// The steps of a translation gave other ids than the translation.
+    OtherSteps,
     /// The translation failed.
     Engine(Error),
 }
@@ -101,6 +103,7 @@ fn serve<P: Port>(port: &mut P, mut loaded: Loaded<'_, '_>, memory: &mut [u8]) -
     let kernels = if PORTABLE { "portable kernels" } else { "the kernels of its target" };
     say(port, format_args!("latimer bench on {} with {kernels}", P::NAME))?;
     let mut line = LineReader::new();
+    let mut translated = String::new();
     loop {
         let mut byte = [0];
         if port.read(&mut byte)? == 0 {
@@ -117,11 +120,14 @@ fn serve<P: Port>(port: &mut P, mut loaded: Loaded<'_, '_>, memory: &mut [u8]) -
             return say(port, format_args!("bye"));
         }
         let mut out = String::<1024>::new();
-        match answer(text, &mut loaded, memory, &mut out) {
+        match answer(text, &mut loaded, memory, &mut translated, &mut out) {
             Ok(crc) => say(port, format_args!("{crc:08x} {out}"))?,
             Err(Refusal::Unknown) => say(port, format_args!("error: unknown command"))?,
             Err(Refusal::NoRoom) => say(port, format_args!("no room"))?,
             Err(Refusal::NoModel) => say(port, format_args!("no model"))?,
+            Err(Refusal::OtherSteps) => {
+                say(port, format_args!("error: the steps give other ids than the translation"))?
+            }
             Err(Refusal::Engine(error)) => say(port, format_args!("error: {error}"))?,
         }
     }
@@ -133,7 +139,13 @@ fn say<P: Port>(port: &mut P, words: core::fmt::Arguments<'_>) -> Result<(), P::
     port.flush()
 }
 
-fn answer(line: &str, loaded: &mut Loaded<'_, '_>, memory: &mut [u8], out: &mut String<1024>) -> Result<u32, Refusal> {
+fn answer(
+    line: &str,
+    loaded: &mut Loaded<'_, '_>,
+    memory: &mut [u8],
+    translated: &mut String<1024>,
+    out: &mut String<1024>,
+) -> Result<u32, Refusal> {
     let (name, rest) = line.split_once(' ').unwrap_or((line, ""));
     let mut words = rest.split_ascii_whitespace();
     let result = match name {
@@ -170,7 +182,7 @@ fn answer(line: &str, loaded: &mut Loaded<'_, '_>, memory: &mut [u8], out: &mut 
             let (model, translator) = loaded.as_mut().ok_or(Refusal::NoModel)?;
             match name {
                 "argmax" => bench::argmax::<Hints>(memory, model),
-                _ => Some(phrase(name, rest, model, translator, out)?),
+                _ => Some(phrase(name, rest, model, translator, translated, out)?),
             }
         }
     };
@@ -190,15 +202,21 @@ fn shape(words: &mut SplitAsciiWhitespace<'_>) -> Result<Shape, Refusal> {
     Ok(Shape { cols, rows, tokens, bits: bits as u8, weight_bits: weight_bits as u8, group })
 }
 
-/// A phrase, or a part of its way: `out` has its tokens and its translation, the checksum is that of its target ids.
+/// A phrase, or a part of its way, for which it is translated first unless that is the phrase translated last: `out` has its tokens and its translation, the checksum is that of its target ids.
 fn phrase(
     part: &str,
     text: &str,
     model: &Model<'_>,
     translator: &mut Translator<'_>,
+    translated: &mut String<1024>,
     out: &mut String<1024>,
 ) -> Result<u32, Refusal> {
     let mut target = String::<1024>::new();
+    if part != "translate" && *translated != text {
+        translator.translate(text, &mut target)?;
+        target.clear();
+    }
+    translated.clear();
     match part {
         "translate" => {
             Hints::start();
@@ -221,24 +239,23 @@ fn phrase(
         }
         // The last step of the translation once more.
         "step" => {
-            translator.translate(text, &mut target)?;
             let (&last, before) = translator.target_ids().split_last().ok_or(Refusal::Unknown)?;
             let ids = heapless::Vec::<u16, 64>::from_slice(before).unwrap_or_default();
+            translator.tokenize(text.as_bytes())?;
             translator.encode(&mut ())?;
             let mut next = translator.step(model.start_id(), &mut ())?;
             let Some((&id, ids)) = ids.split_last() else { return Err(Refusal::Unknown) };
             for &id in ids {
                 next = translator.step(id, &mut ())?;
             }
-            debug_assert_eq!(next, id, "the same phrase again");
             Hints::start();
             let result = translator.step(id, &mut ());
             Hints::stop();
-            debug_assert_eq!(result?, last, "the same phrase again");
+            if (next, result?) != (id, last) {
+                return Err(Refusal::OtherSteps);
+            }
         }
         "detokenize" => {
-            translator.translate(text, &mut target)?;
-            target.clear();
             let (ids, eos) = (translator.target_ids(), model.eos_id());
             Hints::start();
             let mut detokenizer = model.blob().tokenizer().detokenizer();
@@ -249,6 +266,8 @@ fn phrase(
         }
         _ => return Err(Refusal::Unknown),
     }
+    // No line is too long for it.
+    let _ = translated.push_str(text);
     let (source, ids) = (translator.source_ids(), translator.target_ids());
     // Fits: both hold what a translation may be.
     let _ = write!(out, "{} {} {target}", source.len(), ids.len());

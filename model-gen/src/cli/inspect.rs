@@ -3,7 +3,6 @@
 use super::{LimitArgs, parse_blob, print, read_blob};
 use anyhow::{Context, Result};
 use latimer::blob::layout::{Role, SectionKind};
-use latimer::blob::tensor::dtype;
 use latimer::{ArenaPlan, Model};
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -155,7 +154,7 @@ fn arena(plan: &ArenaPlan, limits: latimer::Limits) -> Value {
 fn tensor(tensor: &latimer::blob::Tensor<'_>) -> Value {
     let entry = tensor.entry();
     let role = Role::ALL.iter().find(|role| **role as u8 == entry.role);
-    let kind = ["int8", "f16", "norm", "steps", "int4", "int8"].get(entry.dtype as usize);
+    let kind = ["int8", "f16", "norm", "steps", "int4", "int8", "int8 pairs"].get(entry.dtype as usize);
     let kind = kind.map(|kind| if entry.group == 0 { (*kind).to_owned() } else { format!("{kind}/{}", entry.group) });
     json!({
         "role": role.map(|role| format!("{role:?}")),
@@ -163,7 +162,7 @@ fn tensor(tensor: &latimer::blob::Tensor<'_>) -> Value {
         "type": kind,
         "rows": entry.rows,
         "cols": entry.cols,
-        "input_bits": matches!(entry.dtype, dtype::I8 | dtype::I4 | dtype::I8_GROUPS).then_some(entry.in_bits),
+        "input_bits": tensor.packing().map(|_| entry.in_bits),
         "bytes": tensor.flash_bytes(),
     })
 }

@@ -74,7 +74,7 @@ pub(super) fn dequantize(model: &Model<'_>, tensor: &Tensor<'_>) -> Option<Dequa
     let (entry, rows, cols) = (tensor.entry(), tensor.rows(), tensor.cols());
     let part = |offset: u32| section.get(offset as usize..);
     match entry.dtype {
-        dtype::I8 | dtype::I8_GROUPS | dtype::I4 => {
+        dtype::I8 | dtype::I8_PAIRS | dtype::I8_GROUPS | dtype::I4 => {
             // The activation quantizer's division by its steps is folded into the scales.
             let steps = f64::from((1u32 << (entry.in_bits - 1)) - 1) * 2f64.powi(-i32::from(entry.scale_shift));
             let (scales, _) = part(entry.scales)?.get(..2 * rows)?.as_chunks::<2>();
@@ -84,7 +84,7 @@ pub(super) fn dequantize(model: &Model<'_>, tensor: &Tensor<'_>) -> Option<Dequa
                 let values = (0..cols).map(|col| tensor.weight(row, col) as f32 * unit);
                 weights.data.splice(row * cols..(row + 1) * cols, values);
             }
-            let limits = if entry.dtype == dtype::I8 {
+            let limits = if matches!(entry.dtype, dtype::I8 | dtype::I8_PAIRS) {
                 Limits { group: cols, values: units.iter().map(|unit| I8_STEPS * unit).collect() }
             } else {
                 let group = usize::from(entry.group).max(1);

@@ -1,11 +1,12 @@
 //! Tensors of the int8 engine: quantized matrices, and formats from bounds.
 
+use super::Options;
 use super::bounds::{Bound, fraction_bits};
 use super::quantized::Quantized;
 use super::topology::{Source, Tensors, embedding_scale, phase_steps};
 use super::weights::Weights;
 use crate::import::checkpoint::LayerNorm;
-use crate::quantize::{QuantizedMatrix, Settings, Width};
+use crate::quantize::{QuantizedMatrix, Width};
 use anyhow::{Context, Result};
 use latimer::blob::layout::{NONE, Role, TensorEntry};
 use latimer::blob::sums_fit;
@@ -50,9 +51,10 @@ pub fn packing_of(width: Width) -> Packing {
 pub fn entries(
     quantized: &Quantized,
     tensors: &Tensors,
-    settings: &Settings,
+    options: &Options,
     weights: &mut Weights,
 ) -> Result<Vec<TensorEntry>> {
+    let settings = &options.settings;
     let checkpoint = &quantized.checkpoint;
     let scale = embedding_scale(&checkpoint.config);
     let source = Bound::of_embedding(&checkpoint.source_embedding, scale);
@@ -67,6 +69,10 @@ pub fn entries(
             let matrix = &quantized.matrices[&index];
             (entry.dtype, entry.group) = dtype_of(matrix.width);
             entry.in_bits = provable_bits(settings.bits.of(item.role), entry.dtype, matrix.weights.cols as u32)?;
+            let pairs = options.dsp_pairs && entry.in_bits == 8 && matrix.weights.cols.is_multiple_of(4);
+            if pairs && matrix.width == Width::Int8 {
+                entry.dtype = dtype::I8_PAIRS;
+            }
             matrix_entry(matrix, bias, input, entry, weights);
             Ok(())
         };
@@ -142,7 +148,7 @@ fn matrix_entry(
     let frac = fraction_bits(input.through_rows(matrix, bias).element, 31, OUT_FRAC);
     let bias: Vec<i32> = bias.iter().map(|&b| (b as f64 * 2f64.powi(frac as i32)).round() as i32).collect();
     (entry.rows, entry.cols) = (matrix.rows as u32, matrix.cols as u32);
-    let packing = packing_of(quantized.width);
+    let packing = if entry.dtype == dtype::I8_PAIRS { Packing::Int8Pairs } else { packing_of(quantized.width) };
     entry.data = weights.push_packed(packing, matrix.rows, matrix.cols, &quantized.codes, &quantized.group_scales);
     entry.scales = weights.push(&quantized.scales.mantissas);
     entry.bias = weights.push_unless_zero(&bias);

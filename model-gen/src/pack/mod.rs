@@ -42,6 +42,8 @@ pub struct Options {
     pub calibration: Option<CalibrationSet>,
     /// Bytes that the blob may take: widths of weights are chosen so that it does (int8).
     pub fit_flash: Option<usize>,
+    /// Whether 8-bit weights of linears with inputs of 8 bits lie in pairs.
+    pub dsp_pairs: bool,
     /// exp and inverse square root of the f16 engine from `micromath` instead of `libm`.
     pub micromath: bool,
     /// Metadata beyond what the checkpoint says: `licence`, `source`, ...
@@ -62,6 +64,7 @@ impl Options {
             settings,
             calibration: None,
             fit_flash: None,
+            dsp_pairs: false,
             micromath: false,
             meta: Vec::new(),
             target: None,
@@ -156,7 +159,7 @@ impl BlobParts<'_> {
         let tensors = topology::Tensors::of(quantized.map_or(checkpoint, |quantized| &quantized.checkpoint));
         let mut weights = weights::Weights::default();
         let entries: Vec<TensorEntry> = match quantized {
-            Some(quantized) => int8::entries(quantized, &tensors, &options.settings, &mut weights)?,
+            Some(quantized) => int8::entries(quantized, &tensors, options, &mut weights)?,
             None => f16::convert(checkpoint, &tensors, &mut weights)?,
         };
         let spec = tensors.spec(checkpoint, &tokenizer.ids, entries.len(), options.micromath)?;

@@ -5,7 +5,7 @@
 pub mod float;
 
 use super::blocks::{self, Tile, Tiles};
-use super::layout::{columns_i4, columns_i8};
+use super::layout::{columns_i4, columns_i8, columns_pairs};
 use super::{Packing, ROWS};
 
 /// Vectors that share a pass over a block. Arm's thirteen registers hold the sums of one; two passes over a block that
@@ -41,6 +41,7 @@ impl Tiles for Portable {
         for (b, tiles) in tiles.into_iter().enumerate() {
             let sums = match packing {
                 Packing::Int4(_) => tiles_i4(tiles, x),
+                Packing::Int8Pairs => tiles_pairs(tiles, x),
                 Packing::Int8 | Packing::Int8Groups(_) => tiles_i8(tiles, x),
             };
             for (sums, out) in sums.iter().zip(&mut out) {
@@ -50,10 +51,22 @@ impl Tiles for Portable {
     }
 }
 
-// Neither is inlined: a block is work enough for the call, and the loop has the registers for itself.
+/// Writes what of a block's rows an output vector has.
+#[cfg(any(latimer_avx2, latimer_dsp))]
+#[inline(always)]
+pub(crate) fn put(block: usize, sums: [i32; ROWS], out: &mut [i32]) {
+    blocks::put(&sums, out.get_mut(block * ROWS..).unwrap_or_default());
+}
+
+// None is inlined: a block is work enough for the call, and the loop has the registers for itself.
 #[inline(never)]
 fn tiles_i8<const N: usize>(tiles: &[Tile], x: [&[i16]; N]) -> [[i32; ROWS]; N] {
     tiled(tiles, x, columns_i8)
+}
+
+#[inline(never)]
+fn tiles_pairs<const N: usize>(tiles: &[Tile], x: [&[i16]; N]) -> [[i32; ROWS]; N] {
+    tiled(tiles, x, columns_pairs)
 }
 
 #[inline(never)]
@@ -120,24 +133,26 @@ mod tests {
         /// Any rows, columns, groups and vectors, on the portable kernel and on whatever this target takes.
         #[test]
         fn sums_are_exact(
-            rows in 1usize..20, cols in 1usize..70, count in 0usize..9, group in 1usize..40, kind in 0..3, seed: u64,
+            rows in 1usize..20, cols in 1usize..70, count in 0usize..9, group in 1usize..40, kind in 0..4, seed: u64,
         ) {
-            let packing = [Packing::Int8, Packing::Int8Groups(group), Packing::Int4(group)][kind as usize];
+            let packings = [Packing::Int8, Packing::Int8Groups(group), Packing::Int4(group), Packing::Int8Pairs];
+            let (packing, pairs) = (packings[kind as usize], kind == 3);
+            let cols = if pairs { cols.next_multiple_of(4) } else { cols };
             let mix = |i: usize| (i as u64).wrapping_add(1).wrapping_mul(seed | 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
             let code = |row: usize, col: usize| {
                 let byte = mix(row * cols + col) as i8;
-                if kind == 2 { byte >> 4 } else { byte }
+                if kind == 2 { byte >> 4 } else { byte.max(-127) }
             };
             let scale = |row: usize, col: usize| (mix(row * 97 + col / packing.group(cols)) >> 8) as u8;
             let mut weights = std::vec![0; packing.matrix_len(rows, cols).unwrap()];
             packing.store((rows, cols), code, scale, &mut weights);
-            let x: Vec<i16> = (0..cols * count).map(|i| (mix(i + (1 << 20)) as i16) >> 2).collect();
+            let x: Vec<i16> = (0..cols * count).map(|i| (mix(i + (1 << 20)) as i16) >> if pairs { 9 } else { 2 }).collect();
             let mut out = std::vec![7; rows * count];
             multiply(packing, &weights, cols, &x, rows, &mut out);
             for (i, &found) in out.iter().enumerate() {
                 let (x, row) = (&x[i / rows * cols..], i % rows);
                 let worth = |col: usize| match kind {
-                    0 => code(row, col) as i64,
+                    0 | 3 => code(row, col) as i64,
                     1 => code(row, col) as i64 * (scale(row, col) & 15) as i64,
                     _ => code(row, col) as i64 * scale(row, col) as i64,
                 };
@@ -153,9 +168,11 @@ mod tests {
         fn kernels_agree_on_buffers_of_any_length(
             weights in proptest::collection::vec(any::<u8>(), 0..900),
             x in proptest::collection::vec(any::<i16>(), 0..400),
-            cols in 0usize..40, rows in 0usize..60, len in 0usize..300, group in 0usize..20, kind in 0..3,
+            cols in 0usize..40, rows in 0usize..60, len in 0usize..300, group in 0usize..20, kind in 0..4,
         ) {
-            let packing = [Packing::Int8, Packing::Int8Groups(group), Packing::Int4(group)][kind as usize];
+            let packings = [Packing::Int8, Packing::Int8Groups(group), Packing::Int4(group), Packing::Int8Pairs];
+            let packing = packings[kind as usize];
+            let x: Vec<i16> = if kind == 3 { x.iter().map(|x| x % 128).collect() } else { x };
             let (mut found, mut wanted) = (std::vec![7; len], std::vec![7; len]);
             crate::kernel::multiply(packing, &weights, cols, &x, rows, &mut found);
             multiply(packing, &weights, cols, &x, rows, &mut wanted);

@@ -22,6 +22,10 @@ pub struct Block {
     pub runs: AtomicU64,
     /// Its markers, each with the counts of the instructions after it.
     pub markers: Vec<(usize, Marker, Counts)>,
+    /// Its first instruction is a load, which overlaps with a load or store before it.
+    pub begins_with_load: bool,
+    /// Its last instruction is a load or store.
+    pub ends_with_memory: bool,
     /// Those of its instructions that read memory; among the vector and float ones some write.
     pub readers: Vec<usize>,
 }
@@ -37,6 +41,8 @@ impl Block {
             counts: Counts::default(),
             runs: AtomicU64::new(0),
             markers: Vec::new(),
+            begins_with_load: false,
+            ends_with_memory: false,
             readers: Vec::new(),
         };
         let mut before = None;
@@ -54,11 +60,13 @@ impl Block {
                     if matches!(insn.class, Class::Load | Class::LoadMultiple | Class::VectorMemory | Class::Float) {
                         block.readers.push(index);
                     }
+                    block.begins_with_load |= index == 0 && insn.class == Class::Load;
                     block.counts.add(insn, before);
                     before = Some(insn.class);
                 }
             }
         }
+        block.ends_with_memory = matches!(before, Some(Class::Load | Class::Store));
         for (_, _, counts) in &mut block.markers {
             let mut after = block.counts;
             after.add_times(counts, -1);
@@ -101,6 +109,8 @@ mod tests {
         assert_eq!(block.counts.instructions(), 7);
         assert_eq!(block.counts.0[Class::Load as usize], 4);
         assert_eq!(block.counts.0[Class::FirstLoad as usize], 2);
+        assert!(block.begins_with_load && !block.ends_with_memory);
+        assert!(Block::new(Isa::Thumb, narrow(&[0x3101, 0x6001])).ends_with_memory);
         let after: Vec<_> = block.markers.iter().map(|(at, kind, after)| (*at, *kind, after.instructions())).collect();
         assert_eq!(after, [(2, Marker::Start, 5), (7, Marker::Stop, 1)]);
     }

@@ -8,10 +8,11 @@
 //! Each region between markers becomes a line of FILE, written when its second marker is reached:
 //!
 //! ```text
-//! region 0 load=12 multiply=8 ... taken=3 read=4096 distinct=4096
+//! region 0 load=12 multiply=8 ... taken=3 read=8192 fetched=4096 distinct=4096
 //! ```
 //!
-//! `read` are the bytes loaded from the addresses `LOW..HIGH` (hexadecimal), `distinct` how many different ones.
+//! `read` are the bytes loaded from the addresses `LOW..HIGH` (hexadecimal), `fetched` those that a
+//! small buffer of lines did not hold any more, `distinct` how many different ones.
 //! With `profile=on`, lines `at ADDRESS instructions=N` with the counts of each translated block come before it.
 //!
 //! Speaks version 1 of the plugin interface (QEMU 4.2 to 8.2). The callbacks are per translated block, so that counts

@@ -10,7 +10,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use crate::block::{Block, Isa};
 use crate::class::{Counts, Marker};
 use crate::ffi::{self, ACCESSES, Id, Info, NO_REGISTERS, TranslatedBlock};
-use crate::region::{Reads, lines};
+use crate::region::{Flow, Reads, lines};
 
 /// The interface version that this plugin was made for, read by QEMU.
 #[unsafe(no_mangle)]
@@ -19,6 +19,10 @@ pub static qemu_plugin_version: c_int = 1;
 /// The address after the last block, and how often the next one was elsewhere.
 static LAST_END: AtomicU64 = AtomicU64::new(0);
 static TAKEN: AtomicU64 = AtomicU64::new(0);
+/// Whether the last block ended with a load or store, and how often a load began the block right behind it. Such loads
+/// are no first ones: QEMU ends blocks at pages too, and where code lies must not count.
+static LAST_MEMORY: AtomicBool = AtomicBool::new(false);
+static OVERLAPS: AtomicU64 = AtomicU64::new(0);
 /// Whether a region is being counted.
 static ACTIVE: AtomicBool = AtomicBool::new(false);
 static SHARED: OnceLock<Shared> = OnceLock::new();
@@ -136,7 +140,10 @@ unsafe extern "C" fn on_block(_: c_uint, data: *mut c_void) {
     block.runs.fetch_add(1, Relaxed);
     if LAST_END.swap(block.end, Relaxed) != block.start {
         TAKEN.fetch_add(1, Relaxed);
+    } else if block.begins_with_load && LAST_MEMORY.load(Relaxed) {
+        OVERLAPS.fetch_add(1, Relaxed);
     }
+    LAST_MEMORY.store(block.ends_with_memory, Relaxed);
 }
 
 unsafe extern "C" fn on_read(_: c_uint, info: u32, address: u64, _: *mut c_void) {
@@ -159,6 +166,7 @@ unsafe extern "C" fn on_start(_: c_uint, data: *mut c_void) {
     // SAFETY: registered with a place that is never freed.
     state.head = unsafe { *data.cast_const().cast::<(u64, Counts)>() };
     TAKEN.store(0, Relaxed);
+    OVERLAPS.store(0, Relaxed);
     if let Some(reads) = &shared.reads {
         reads.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
@@ -174,8 +182,8 @@ unsafe extern "C" fn on_stop(_: c_uint, data: *mut c_void) {
     // SAFETY: registered with a place that is never freed.
     let tail = unsafe { *data.cast_const().cast::<(u64, Counts)>() };
     let reads = shared.reads.as_ref().map(|reads| reads.lock().unwrap_or_else(PoisonError::into_inner));
-    let text =
-        lines(state.regions, &state.blocks, state.head, tail, TAKEN.load(Relaxed), reads.as_deref(), shared.profile);
+    let flow = Flow { taken: TAKEN.load(Relaxed), overlaps: OVERLAPS.load(Relaxed) };
+    let text = lines(state.regions, &state.blocks, state.head, tail, flow, reads.as_deref(), shared.profile);
     state.regions += 1;
     if let Err(error) = state.out.write_all(text.as_bytes()) {
         eprintln!("insn-count: cannot write: {error}");

@@ -11,21 +11,21 @@ use latimer::blob::tensor::dtype;
 use model_gen::aligned::AlignedBytes;
 use object::{Object, ObjectSection};
 
-/// Addresses of the weights section of `blob`, which is linked into `elf`.
-pub fn weights(elf: &Path, blob: &Path) -> Result<Range<u64>> {
+/// Addresses of the weights section of `blob`, if that is linked into `elf`: firmware of kernels alone has none.
+pub fn weights(elf: &Path, blob: &Path) -> Result<Option<Range<u64>>> {
     let bytes = AlignedBytes::read(blob).with_context(|| format!("cannot read `{}`", blob.display()))?;
     let model = Model::from_bytes(&bytes)?;
     let section = model.blob().container().section(SectionKind::Weights).context("no weights")?;
     let data = fs::read(elf).with_context(|| format!("cannot read `{}`", elf.display()))?;
     let file = object::File::parse(&*data)?;
-    for part in file.sections().filter(|part| part.address() != 0 || part.size() > section.len() as u64) {
+    for part in file.sections().filter(|part| part.size() >= section.len() as u64) {
         let found = part.data()?.windows(section.len()).step_by(4).position(|window| window == section);
         if let Some(index) = found {
             let start = part.address() + 4 * index as u64;
-            return Ok(start..start + section.len() as u64);
+            return Ok(Some(start..start + section.len() as u64));
         }
     }
-    anyhow::bail!("`{}` does not hold the weights of `{}`", elf.display(), blob.display())
+    Ok(None)
 }
 
 /// Multiply-accumulates, and the fewest bytes of weights that must be read, for a phrase.

@@ -86,6 +86,7 @@ fn section_kinds() -> String {
 
 fn dtypes() -> String {
     let rows = [
+        (dtype::I8_PAIRS, "i8 in pairs", "the same, for inputs of 8 bits, laid for Arm's DSP instructions"),
         (dtype::I8, "i8", "matrices of the int8 engine, with `scales` and, unless all zero, an i32 `bias`"),
         (dtype::F16, "f16", "matrices of the f16 engine, with an f32 `bias` unless all zero"),
         (dtype::NORM, "norm", "layer norm: gamma i16 and beta i32 (int8 engine), or both f32 (f16 engine)"),

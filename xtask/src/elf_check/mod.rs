@@ -19,10 +19,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use object::{Architecture, Object, ObjectSection, ObjectSymbol, SectionKind, SymbolKind};
+use object::elf::FileHeader32;
+use object::read::elf::AttributesSection;
+use object::{Architecture, Endianness, Object, ObjectSection, ObjectSymbol, SectionKind, SymbolKind};
 
-use crate::firmware::Firmware;
-use crate::machines::{Engine, MACHINES};
+use crate::firmware::{Firmware, build_kernels};
+use crate::machines::{Engine, KERNEL_MACHINES, MACHINES};
 
 /// Something of floats in a firmware.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,6 +71,9 @@ impl fmt::Display for Finding {
 pub fn run(elfs: &[PathBuf]) -> Result<()> {
     let mut elfs = elfs.to_vec();
     if elfs.is_empty() {
+        for machine in KERNEL_MACHINES {
+            elfs.push(build_kernels(machine, &[])?);
+        }
         for machine in MACHINES {
             elfs.push(Firmware::new(machine, None, Engine::Int8)?.build()?);
         }
@@ -100,6 +105,7 @@ pub fn check(elf: &Path) -> Result<Report> {
 pub fn check_bytes(data: &[u8]) -> Result<Report> {
     let file = object::File::parse(data)?;
     let scan = match file.architecture() {
+        Architecture::Arm if has_mve(&file)? => arm::scan_mve,
         Architecture::Arm => arm::scan,
         Architecture::Riscv32 => riscv::scan,
         other => bail!("{other:?} is not an architecture of the boards"),
@@ -136,6 +142,32 @@ pub fn check_bytes(data: &[u8]) -> Result<Report> {
         bail!("there is no code");
     }
     Ok(report)
+}
+
+/// Whether an Arm firmware was built for a core with MVE, by its build attributes (Arm IHI 0045, Tag_MVE_arch).
+fn has_mve(file: &object::File<'_>) -> Result<bool> {
+    const TAG_MVE_ARCH: u64 = 48;
+    let Some(section) = file.section_by_name(".ARM.attributes") else { return Ok(false) };
+    let sections = AttributesSection::<FileHeader32<Endianness>>::new(file.endianness(), section.data()?)?;
+    let mut sections = sections.subsections()?;
+    while let Some(section) = sections.next()? {
+        let mut parts = section.subsubsections();
+        while let Some(part) = parts.next()? {
+            let mut attributes = part.attributes();
+            while let Some(tag) = attributes.read_tag()? {
+                match tag {
+                    TAG_MVE_ARCH => return Ok(attributes.read_integer()? != 0),
+                    // The two names of the processor, and by the rule for later tags the odd ones, are strings; tag 32 is
+                    // a number and a string.
+                    4 | 5 => _ = attributes.read_string()?,
+                    32 => _ = (attributes.read_integer()?, attributes.read_string()?),
+                    33.. if tag % 2 == 1 => _ = attributes.read_string()?,
+                    _ => _ = attributes.read_integer()?,
+                }
+            }
+        }
+    }
+    Ok(false)
 }
 
 /// The parts of a section that are code by its mapping symbols; all of it when there are none.

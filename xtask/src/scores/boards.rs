@@ -9,14 +9,14 @@ use model_gen::pack::{InputBits, Options, pack};
 
 use crate::firmware::Firmware;
 use crate::generated::table;
-use crate::machines::{Engine, MACHINES};
+use crate::machines::{self, Engine};
 use crate::qemu::Board;
 use crate::{demo, paths};
 
 /// What is translated: the words of the demo's second phrase.
 const PHRASE: &str = "Where is the train station?";
 
-/// A table of instructions, one row an engine, one column a board.
+/// A table of instructions, one row an engine, one column a reference board.
 pub fn instructions(checkpoint: &Path) -> Result<String> {
     let mut rows = Vec::new();
     for (name, file, engine, options) in choices() {
@@ -24,7 +24,7 @@ pub fn instructions(checkpoint: &Path) -> Result<String> {
         fs::create_dir_all(paths::artifacts())?;
         fs::write(&blob, pack(checkpoint, &options)?.bytes)?;
         let mut row = vec![name.to_owned()];
-        for machine in MACHINES {
+        for machine in machines::reference() {
             let elf = Firmware::new(machine, Some(&blob), engine)?.build()?;
             let mut board = Board::boot(machine, &elf)?;
             board.ask(PHRASE)?;
@@ -35,7 +35,7 @@ pub fn instructions(checkpoint: &Path) -> Result<String> {
         }
         rows.push(row);
     }
-    let head: Vec<&str> = std::iter::once("engine").chain(MACHINES.iter().map(|machine| machine.name)).collect();
+    let head: Vec<&str> = std::iter::once("engine").chain(machines::reference().map(|machine| machine.name)).collect();
     Ok(format!("Instructions to translate \"{PHRASE}\":\n\n{}", table(&head, rows)))
 }
 

@@ -1,0 +1,205 @@
+//! Kernels for Arm cores with the DSP extension (Armv7E-M, Armv8-M Mainline): two products an instruction (`SMLAD`).
+//!
+//! Weights lie as everywhere ([`layout`](super::layout)): `SXTB16` of a word, and of the word turned by a byte, give four
+//! columns in order. Matrices whose columns fill no whole tiles, and data that is not at multiples of four bytes, are left
+//! to the portable kernel.
+
+mod many;
+mod one;
+
+use super::layout::TILE;
+use super::{Packing, ROWS, portable};
+use core::mem::MaybeUninit;
+pub use portable::{STRIP_BLOCKS, specialized};
+
+/// Columns of a matrix in pairs at most: 256 times a sum must fit 32 bits.
+const SPREAD: usize = 512;
+
+/// [`portable::multiply`].
+pub fn multiply(packing: Packing, weights: &[u8], cols: usize, x: &[i16], rows: usize, out: &mut [i32]) {
+    let vectors = x.len().checked_div(cols).unwrap_or(0).min(out.len().checked_div(rows).unwrap_or(0));
+    let Some(matrix) = Matrix::of(packing, weights, cols, rows).filter(|_| x.as_ptr().addr() % 4 == 0) else {
+        return portable::multiply(packing, weights, cols, x, rows, out);
+    };
+    match vectors {
+        0 => {}
+        1 => matrix.times_one(x.get(..cols).unwrap_or_default(), out.get_mut(..rows).unwrap_or_default()),
+        _ if matrix.group <= many::PANEL || packing.scale_len() == 0 => matrix.times_many(x, out, vectors),
+        // A group that no panel holds.
+        _ => {
+            for (x, out) in x.chunks_exact(cols).zip(out.chunks_exact_mut(rows)) {
+                matrix.times_one(x, out);
+            }
+        }
+    }
+}
+
+/// A matrix whose groups are whole tiles.
+struct Matrix<'a> {
+    packing: Packing,
+    /// Whole blocks, at a multiple of four bytes.
+    weights: &'a [u8],
+    block_len: usize,
+    cols: usize,
+    rows: usize,
+    /// Columns of a group.
+    group: usize,
+}
+
+impl<'a> Matrix<'a> {
+    /// `None` for what the portable kernel must do.
+    fn of(packing: Packing, weights: &'a [u8], cols: usize, rows: usize) -> Option<Self> {
+        let group = packing.group(cols);
+        let whole = cols > 0 && cols.is_multiple_of(group) && group.is_multiple_of(packing.tile_columns());
+        let block_len = packing.block_len(cols)?;
+        let blocks = weights.len().checked_div(block_len)?.min(rows.div_ceil(ROWS));
+        let weights = weights.get(..blocks * block_len)?;
+        (whole && weights.as_ptr().addr() % 4 == 0 && blocks > 0).then_some(Matrix {
+            packing,
+            weights,
+            block_len,
+            cols,
+            rows,
+            group,
+        })
+    }
+
+    /// One vector, of `cols` activations, to `rows` sums.
+    fn times_one(&self, x: &[i16], out: &mut [i32]) {
+        let mut room = MaybeUninit::<[u32; SPREAD / 2]>::uninit();
+        let x = match self.packing {
+            Packing::Int8Pairs => {
+                if x.len() != self.cols || self.cols > SPREAD {
+                    // Two halves, each of whole tiles, would do; no model has such a matrix with 8-bit inputs so far.
+                    return portable::multiply(self.packing, self.weights, self.cols, x, self.rows, out);
+                }
+                // SAFETY: `x` has `cols` activations, which are whole tiles, at a multiple of four bytes, and `room` is for
+                // as many.
+                unsafe {
+                    one::latimer_dsp_spread(x.as_ptr(), self.cols / 4, room.as_mut_ptr().cast());
+                    core::slice::from_raw_parts(room.as_ptr().cast(), self.cols)
+                }
+            }
+            _ => x,
+        };
+        let blocks = self.weights.len() / self.block_len;
+        let (whole, _) = out.as_chunks_mut::<ROWS>();
+        let whole = whole.len().min(blocks);
+        self.blocks_times_one(self.weights, whole, x, out);
+        if whole < blocks {
+            let mut last = [0; ROWS];
+            let weights = self.weights.get(whole * self.block_len..).unwrap_or_default();
+            self.blocks_times_one(weights, 1, x, &mut last);
+            portable::put(whole, last, out);
+        }
+    }
+
+    /// The first `blocks` of `weights` to four sums each.
+    fn blocks_times_one(&self, weights: &[u8], blocks: usize, x: &[i16], out: &mut [i32]) {
+        if blocks == 0 || weights.len() < blocks * self.block_len || out.len() < blocks * ROWS || x.len() < self.cols {
+            return;
+        }
+        let job = one::Job {
+            weights: weights.as_ptr(),
+            x: x.as_ptr(),
+            out: out.as_mut_ptr(),
+            blocks,
+            tiles: self.group / self.packing.tile_columns(),
+            groups: self.cols / self.group,
+        };
+        // SAFETY: `weights` holds the blocks, `out` their sums and `x` a row's activations, as has just been looked at;
+        // `of` and `multiply` have seen to it that weights and activations are at multiples of four bytes and that a group
+        // is one or more whole tiles.
+        unsafe {
+            match self.packing {
+                Packing::Int8 => one::latimer_dsp_one_i8(&job),
+                Packing::Int8Pairs => one::latimer_dsp_one_pairs(&job),
+                Packing::Int8Groups(_) => one::latimer_dsp_one_i8_groups(&job),
+                Packing::Int4(_) => one::latimer_dsp_one_i4(&job),
+            }
+        }
+    }
+
+    /// Several vectors: blocks outside, so that each is read from flash once.
+    fn times_many(&self, x: &[i16], out: &mut [i32], vectors: usize) {
+        let (Some(x), Some(out)) = (x.get(..vectors * self.cols), out.get_mut(..vectors * self.rows)) else { return };
+        for (b, block) in self.weights.chunks_exact(self.block_len).enumerate() {
+            let row = b * ROWS;
+            if row + ROWS <= self.rows {
+                self.block_times_many(block, x, out.get_mut(row..).unwrap_or_default(), self.rows, vectors);
+            } else {
+                let last = Matrix { weights: block, rows: self.rows - row, ..*self };
+                for (x, out) in x.chunks_exact(self.cols).zip(out.chunks_exact_mut(self.rows)) {
+                    last.times_one(x, out.get_mut(row..).unwrap_or_default());
+                }
+            }
+        }
+    }
+
+    /// A block to four sums a vector, which lie `step` apart in `out`.
+    fn block_times_many(&self, block: &[u8], x: &[i16], out: &mut [i32], step: usize, vectors: usize) {
+        if out.len() < (vectors - 1) * step + ROWS {
+            return;
+        }
+        let mut panel = MaybeUninit::uninit();
+        let (mut rest, mut first) = (block, 0);
+        while first < self.cols {
+            let wanted = many::PANEL.min(self.cols - first);
+            let Some((columns, after)) = self.unpack(rest, wanted, &mut panel) else { return };
+            rest = after;
+            let job = many::Job {
+                panel: panel.as_ptr(),
+                quads: columns / 4,
+                x: x.get(first..).unwrap_or_default().as_ptr(),
+                x_step: self.cols * size_of::<i16>(),
+                out: out.as_mut_ptr(),
+                out_step: step * size_of::<i32>(),
+                vectors,
+                add: first > 0,
+            };
+            // SAFETY: `columns` of the panel are unpacked; every vector has `cols` activations, of which `first + columns`
+            // are no more, the first at a multiple of four bytes and so all, as `cols` is one of four; the last vector's
+            // sums end within `out`.
+            unsafe { many::latimer_dsp_panel(&job) };
+            first += columns;
+        }
+    }
+
+    /// Unpacks at most `wanted` columns of a block; returns how many, one tile at least, and the block's rest.
+    fn unpack<'b>(
+        &self,
+        block: &'b [u8],
+        wanted: usize,
+        panel: &mut MaybeUninit<many::Panel>,
+    ) -> Option<(usize, &'b [u8])> {
+        let panel: *mut u32 = panel.as_mut_ptr().cast();
+        if self.packing.scale_len() == 0 {
+            let tiles = wanted / 4;
+            let (weights, rest) = block.split_at_checked(tiles * TILE)?;
+            // SAFETY: the tiles are there, at a multiple of four bytes; a panel has room for `PANEL` columns.
+            unsafe {
+                match self.packing {
+                    Packing::Int8Pairs => many::latimer_dsp_unpack_pairs(weights.as_ptr(), tiles, panel),
+                    _ => many::latimer_dsp_unpack_i8(weights.as_ptr(), tiles, panel),
+                }
+            }
+            return Some((wanted, rest));
+        }
+        let tiles = self.group / self.packing.tile_columns();
+        let (mut rest, mut columns) = (block, 0);
+        while columns + self.group <= wanted {
+            let (weights, after) = rest.split_at_checked(ROWS + tiles * TILE)?;
+            // SAFETY: scales and tiles are there, at a multiple of four bytes; a panel has a word a column and pair of rows,
+            // and these columns are below `wanted`, which is at most `PANEL`.
+            unsafe {
+                let place = panel.add(columns);
+                match self.packing {
+                    Packing::Int4(_) => many::latimer_dsp_unpack_i4_group(weights.as_ptr(), tiles, place),
+                    _ => many::latimer_dsp_unpack_i8_group(weights.as_ptr(), tiles, place),
+                }
+            }
+            (rest, columns) = (after, columns + self.group);
+        }
+        (columns > 0).then_some((columns, rest))
+    }
+}
