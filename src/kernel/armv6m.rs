@@ -8,8 +8,8 @@
 //! | 4 bits | 3 + 17/16 |
 
 use super::Packing;
-use super::assembly::{self, Loop};
-use super::blocks::{self, Tile, Tiles};
+use super::assembly::{Assembly, Loop, Loops};
+use super::blocks::{self, Tile};
 use core::arch::global_asm;
 
 pub use super::portable::{STRIP_BLOCKS, specialized};
@@ -24,32 +24,24 @@ unsafe extern "C" {
 /// [`portable::multiply`](super::portable::multiply).
 #[inline(never)]
 pub fn multiply(packing: Packing, weights: &[u8], cols: usize, x: &[i16], rows: usize, out: &mut [i32]) {
-    blocks::multiply::<Armv6m, 1, 1>(packing, weights, cols, x, rows, out);
+    blocks::multiply::<Assembly<Armv6m>, 1, 1>(packing, weights, cols, x, rows, out);
 }
 
 struct Armv6m;
 
-impl Tiles for Armv6m {
+// SAFETY: a loop for each case; they load words of both.
+unsafe impl Loops for Armv6m {
+    const TILES_ALIGN: usize = 4;
+    /// An odd number of columns puts every other vector where words can't be loaded.
+    const X_ALIGN: usize = 4;
+
     #[inline(always)]
-    fn sums<const B: usize, const N: usize>(
-        packing: Packing,
-        tiles: [&[Tile]; B],
-        x: [&[i16]; N],
-        out: [&mut [i32]; N],
-    ) {
-        let run: Loop = match (packing, B, N) {
-            (Packing::Int4(_), 1, 1) => one_i4,
-            (Packing::Int8 | Packing::Int8Groups(_), 1, 1) => one_i8,
-            _ => return assembly::portable(packing, &tiles, &x, out),
-        };
-        // An odd number of columns puts every other vector where words can't be loaded.
-        let aligned = tiles.iter().all(|tiles| tiles.as_ptr().addr().is_multiple_of(4))
-            && x.iter().all(|x| x.as_ptr().addr().is_multiple_of(4));
-        if !aligned {
-            return assembly::portable(packing, &tiles, &x, out);
+    fn choose(packing: Packing, blocks: usize, vectors: usize) -> Option<Loop> {
+        match (packing, blocks, vectors) {
+            (Packing::Int8 | Packing::Int8Groups(_), 1, 1) => Some(one_i8),
+            (Packing::Int4(_), 1, 1) => Some(one_i4),
+            _ => None,
         }
-        // SAFETY: a loop for each case; they load aligned words.
-        unsafe { assembly::sums(run, packing, tiles, x, out) }
     }
 }
 

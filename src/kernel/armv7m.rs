@@ -8,8 +8,8 @@
 //! | 4 bits | 2 + 15/32 |
 
 use super::Packing;
-use super::assembly::{self, Loop};
-use super::blocks::{self, Tile, Tiles};
+use super::assembly::{Assembly, Loop, Loops};
+use super::blocks::{self, Tile};
 use core::arch::global_asm;
 
 pub use super::portable::{STRIP_BLOCKS, specialized};
@@ -28,34 +28,26 @@ unsafe extern "C" {
 pub fn multiply(packing: Packing, weights: &[u8], cols: usize, x: &[i16], rows: usize, out: &mut [i32]) {
     match packing {
         Packing::Int8 | Packing::Int8Pairs | Packing::Int8Groups(_) => {
-            blocks::multiply::<Armv7m, 1, 2>(packing, weights, cols, x, rows, out);
+            blocks::multiply::<Assembly<Armv7m>, 1, 2>(packing, weights, cols, x, rows, out);
         }
-        Packing::Int4(_) => blocks::multiply::<Armv7m, 1, 1>(packing, weights, cols, x, rows, out),
+        Packing::Int4(_) => blocks::multiply::<Assembly<Armv7m>, 1, 1>(packing, weights, cols, x, rows, out),
     }
 }
 
 struct Armv7m;
 
-impl Tiles for Armv7m {
+// SAFETY: a loop for each case; they load words of tiles, several at a time, and halfwords of activations.
+unsafe impl Loops for Armv7m {
+    const TILES_ALIGN: usize = 4;
+
     #[inline(always)]
-    fn sums<const B: usize, const N: usize>(
-        packing: Packing,
-        tiles: [&[Tile]; B],
-        x: [&[i16]; N],
-        out: [&mut [i32]; N],
-    ) {
-        let run: Loop = match (packing, B, N) {
-            (Packing::Int4(_), 1, 1) => one_i4,
-            (Packing::Int8 | Packing::Int8Groups(_), 1, 1) => one_i8,
-            (Packing::Int8 | Packing::Int8Groups(_), 1, 2) => two_i8,
-            _ => return assembly::portable(packing, &tiles, &x, out),
-        };
-        // Words are loaded several at a time, which takes alignment.
-        if tiles.iter().any(|tiles| !tiles.as_ptr().addr().is_multiple_of(4)) {
-            return assembly::portable(packing, &tiles, &x, out);
+    fn choose(packing: Packing, blocks: usize, vectors: usize) -> Option<Loop> {
+        match (packing, blocks, vectors) {
+            (Packing::Int8 | Packing::Int8Groups(_), 1, 1) => Some(one_i8),
+            (Packing::Int8 | Packing::Int8Groups(_), 1, 2) => Some(two_i8),
+            (Packing::Int4(_), 1, 1) => Some(one_i4),
+            _ => None,
         }
-        // SAFETY: a loop for each case; they load words of aligned tiles, and halfwords.
-        unsafe { assembly::sums(run, packing, tiles, x, out) }
     }
 }
 

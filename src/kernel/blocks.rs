@@ -9,7 +9,7 @@ use core::mem::take;
 pub(crate) type Tile = [u8; TILE];
 
 /// The loops of a kernel.
-pub(crate) trait Tiles {
+pub(crate) trait Tiles: Sized {
     /// Sums over the tiles of one group in `B` blocks, times the activations of that group in `N` vectors, modulo 2^32. The
     /// last tile may have more columns than there are activations left; their weights count for nothing. Each vector's
     /// sums go to the front of its `out`, block by block, as many as it holds.
@@ -19,6 +19,17 @@ pub(crate) trait Tiles {
         x: [&[i16]; N],
         out: [&mut [i32]; N],
     );
+
+    /// Sums of the groups of `B` blocks, each times its scale.
+    #[inline(always)]
+    fn groups<const B: usize, const N: usize>(
+        packing: Packing,
+        blocks: [&[u8]; B],
+        x: [&[i16]; N],
+        out: [&mut [i32]; N],
+    ) {
+        groups::<Self, B, N>(packing, blocks, x, out);
+    }
 }
 
 /// `multiply` of a kernel with the loops of `T`. While there are as many, `N` vectors share each block, and vectors that
@@ -97,13 +108,13 @@ fn dot<T: Tiles, const B: usize, const N: usize>(
 ) {
     match packing {
         Packing::Int8 | Packing::Int8Pairs => T::sums(packing, blocks.map(|block| block.as_chunks().0), x, out),
-        Packing::Int8Groups(_) | Packing::Int4(_) => groups::<T, B, N>(packing, blocks, x, out),
+        Packing::Int8Groups(_) | Packing::Int4(_) => T::groups(packing, blocks, x, out),
     }
 }
 
-/// The groups' sums, each times its scale.
+/// [`Tiles::groups`] by the sums of `T`.
 #[inline(never)]
-fn groups<T: Tiles, const B: usize, const N: usize>(
+pub(crate) fn groups<T: Tiles, const B: usize, const N: usize>(
     packing: Packing,
     mut blocks: [&[u8]; B],
     mut x: [&[i16]; N],

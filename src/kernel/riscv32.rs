@@ -10,8 +10,8 @@
 //! | 4 bits, four vectors | 2 + 3/4 + 1/4 |
 
 use super::Packing;
-use super::assembly::{self, Loop};
-use super::blocks::{self, Tile, Tiles};
+use super::assembly::{Assembly, Loop, Loops};
+use super::blocks::{self, Tile};
 use core::arch::global_asm;
 
 pub use super::portable::{STRIP_BLOCKS, specialized};
@@ -30,29 +30,23 @@ unsafe extern "C" {
 /// [`portable::multiply`](super::portable::multiply).
 #[inline(never)]
 pub fn multiply(packing: Packing, weights: &[u8], cols: usize, x: &[i16], rows: usize, out: &mut [i32]) {
-    blocks::multiply::<Riscv, 2, 4>(packing, weights, cols, x, rows, out);
+    blocks::multiply::<Assembly<Rv32>, 2, 4>(packing, weights, cols, x, rows, out);
 }
 
-struct Riscv;
+struct Rv32;
 
-impl Tiles for Riscv {
+// SAFETY: a loop for each case; they load bytes and halfwords.
+unsafe impl Loops for Rv32 {
     #[inline(always)]
-    fn sums<const B: usize, const N: usize>(
-        packing: Packing,
-        tiles: [&[Tile]; B],
-        x: [&[i16]; N],
-        out: [&mut [i32]; N],
-    ) {
-        let run: Loop = match (packing, B, N) {
-            (Packing::Int4(_), 2, 1) => pair_i4,
-            (Packing::Int4(_), 1, 4) => four_i4,
-            (Packing::Int8 | Packing::Int8Groups(_), 2, 1) => pair_i8,
-            (Packing::Int8 | Packing::Int8Groups(_), 1, 4) => four_i8,
+    fn choose(packing: Packing, blocks: usize, vectors: usize) -> Option<Loop> {
+        match (packing, blocks, vectors) {
+            (Packing::Int8 | Packing::Int8Groups(_), 2, 1) => Some(pair_i8),
+            (Packing::Int8 | Packing::Int8Groups(_), 1, 4) => Some(four_i8),
+            (Packing::Int4(_), 2, 1) => Some(pair_i4),
+            (Packing::Int4(_), 1, 4) => Some(four_i4),
             // A last block on its own, and weights in pairs.
-            _ => return assembly::portable(packing, &tiles, &x, out),
-        };
-        // SAFETY: a loop for each case; they load bytes and halfwords.
-        unsafe { assembly::sums(run, packing, tiles, x, out) }
+            _ => None,
+        }
     }
 }
 
@@ -87,6 +81,22 @@ global_asm!(
     latimer_rv32_rows a4, \at, t4, t5, t6, s0
     .endm
 
+    # The column that a sum begins with.
+    .macro latimer_rv32_first at, x
+    lh a5, \x(a1)
+    .irp i, 0, 1, 2, 3
+    lb t\i, \at+4*\i(a0)
+    .endr
+    lb t4, \at(a4)
+    lb t5, \at+4(a4)
+    lb t6, \at+8(a4)
+    lb s0, \at+12(a4)
+    .irp i, 0, 1, 2, 3, 4, 5, 6
+    mul t\i, t\i, a5
+    .endr
+    mul s0, s0, a5
+    .endm
+
     .macro latimer_rv32_pair_begin
     addi sp, sp, -32
     sw s0, 0(sp)
@@ -99,14 +109,6 @@ global_asm!(
     slli a5, a2, 4
     andi a6, a2, 1
     add a2, a0, a5
-    li t0, 0
-    li t1, 0
-    li t2, 0
-    li t3, 0
-    li t4, 0
-    li t5, 0
-    li t6, 0
-    li s0, 0
     .endm
 
     .macro latimer_rv32_pair_end
@@ -131,18 +133,23 @@ global_asm!(
     .balign 4
 latimer_rv32_pair_i8:
     latimer_rv32_pair_begin
-    beqz a6, 1f
+    beqz a6, 3f
     addi a0, a0, -16
     addi a4, a4, -16
     addi a1, a1, -8
+    latimer_rv32_first 16, 8
     j 2f
+3:
+    latimer_rv32_first 0, 0
+    j 4f
 1:
     latimer_rv32_column 0, 0
+4:
     latimer_rv32_column 2, 2
     latimer_rv32_column 1, 4
     latimer_rv32_column 3, 6
-2:
     latimer_rv32_column 16, 8
+2:
     latimer_rv32_column 18, 10
     latimer_rv32_column 17, 12
     latimer_rv32_column 19, 14
@@ -196,6 +203,14 @@ latimer_rv32_pair_i4:
     sw s3, 12(sp)
     sw s4, 16(sp)
     li s3, 0
+    li t0, 0
+    li t1, 0
+    li t2, 0
+    li t3, 0
+    li t4, 0
+    li t5, 0
+    li t6, 0
+    li s0, 0
 1:
     latimer_rv32_columns 0, 0, 4
     latimer_rv32_columns 1, 8, 12
