@@ -4,16 +4,18 @@
 //!
 //! No part of the crate's interface.
 
-use crate::arena::Carver;
+use crate::arena::{BLOCK_TOKENS, Carver};
 use crate::blob::layout::{NONE, SpecHeader, TensorEntry};
 use crate::blob::tensor::dtype;
 use crate::blob::{CRC32, Tensor};
-use crate::engine::{AttendScratch, Cached, Engine};
+use crate::engine::{AttendScratch, Cached, Engine, Place, Room, Side};
 use crate::kernel::{self, Packing};
 use crate::model::Model;
 use crate::num::{Multiplier, Scale};
 use crate::op::int8::Int8;
-use crate::op::int8::attention::{self, Head};
+use crate::op::int8::attention::normalize;
+use crate::op::int8::cache::Head;
+use crate::op::int8::softmax;
 use crate::search::Best;
 use bytemuck::{NoUninit, cast_slice};
 
@@ -69,7 +71,7 @@ pub struct Shape {
     pub bits: u8,
     /// Bits of a weight: 8 or 4.
     pub weight_bits: u8,
-    /// Columns of a group of weights; zero where a row has one scale.
+    /// Columns of a group of weights; zero where a row has one scale. One column of 8-bit weights stands for pairs.
     pub group: usize,
 }
 
@@ -78,6 +80,7 @@ fn matrix<'a>(carver: &mut Carver<'a>, shape: &Shape) -> Option<Tensor<'a>> {
     let Shape { cols, rows, bits, weight_bits, group, .. } = *shape;
     let (dtype, packing) = match (weight_bits, group) {
         (8, 0) => (dtype::I8, Packing::Int8),
+        (8, 1) => (dtype::I8_PAIRS, Packing::Int8Pairs),
         (8, _) => (dtype::I8_GROUPS, Packing::Int8Groups(group)),
         _ => (dtype::I4, Packing::Int4(group)),
     };
@@ -168,45 +171,82 @@ pub fn attend<M: Marks>(memory: &mut [u8], lookup: &Lookup, part: Part) -> Optio
     let d_model = head_dim * heads;
     let mut carver = Carver::new(memory);
     let query = carver.take::<i32>(tokens * d_model).ok()?;
-    let [keys, values] = [carver.take::<i8>(positions * d_model).ok()?, carver.take::<i8>(positions * d_model).ok()?];
-    let scales = carver.take::<Scale>(positions * heads).ok()?;
-    let scores = carver.take::<i32>(positions).ok()?;
-    let inputs = carver.take::<i16>(positions + head_dim).ok()?;
+    let room = Room::exact(positions);
+    let padded = head_dim.next_multiple_of(4);
+    let len = room.capacity * heads * padded;
+    let [keys, values] = [carver.take::<u8>(len).ok()?, carver.take::<u8>(len).ok()?];
+    let scales = carver.take::<Scale>(room.capacity * heads).ok()?;
+    let together = tokens.min(BLOCK_TOKENS);
+    let scores = carver.take::<i32>(together * positions.max(2 * head_dim)).ok()?;
+    let inputs = carver.take::<i16>(together * (room.capacity + padded)).ok()?;
     fill(query, |i| signed(7, i, 18));
-    fill(keys, |i| signed(8, i, 8) as i8);
-    fill(values, |i| signed(9, i, 8) as i8);
+    fill(keys, |i| signed(8, i, 8) as u8);
+    fill(values, |i| signed(9, i, 8) as u8);
     fill(scales, |i| Scale { mantissa: (1 << 14) + (noise(10, i) as u16 >> 2), exponent: -13 });
-    let (keys, values) = (Cached::<Int8> { rows: keys, scales }, Cached::<Int8> { rows: values, scales });
-    let mut scratch = AttendScratch { scores, inputs };
+    let visible = positions;
+    let keys = Cached::<Int8> { rows: keys, scales, room, visible };
+    let values = Cached::<Int8> { rows: values, scales, room, visible };
+    let block = (together * d_model).max(1);
     if let Part::Whole = part {
+        let mut scratch = AttendScratch { scores, inputs };
         measure::<M, _>(|| {
-            for query in query.chunks_exact_mut(d_model.max(1)) {
-                Int8.attend(query, 16, keys, values, 16, heads, &mut scratch);
+            for queries in query.chunks_mut(block) {
+                Int8.attend(queries, d_model, 16, keys, values, 16, heads, &mut scratch);
             }
         });
         return checksum(query);
     }
-    fill(scratch.scores, |i| signed(11, i, 20));
-    let largest = scratch.scores.iter().fold(i32::MIN, |largest, &score| largest.max(score));
-    let (q, weights) = scratch.inputs.split_at_mut_checked(head_dim)?;
+    let (q, weights) = inputs.split_at_mut_checked((together * head_dim).next_multiple_of(4))?;
+    let q = q.get_mut(..together * head_dim)?;
+    let weights = weights.get_mut(..together * room.capacity)?;
     fill(q, |i| signed(12, i, 16) as i16);
-    fill(weights, |i| signed(13, i, 16).unsigned_abs() as i16);
+    fill(weights, |i| if i % room.capacity < positions { signed(13, i, 16).unsigned_abs() as i16 } else { 0 });
     // What a head of 32 values in Q16 gives.
     let multiplier = Multiplier { mantissa: 20_000, shift: 40 };
+    let normalizer = softmax::Normalizer { sum: 1 << 30, exponent: -15 };
+    let head = Head::of(keys, 0, head_dim);
+    let (sums, part_sums) = scores.split_at_mut_checked(together * positions.max(head_dim))?;
+    head.times_keys(q, sums.get_mut(..together * positions)?);
+    let mut peak = None;
+    for sums in sums.get_mut(..together * positions)?.chunks_exact_mut(positions.max(1)) {
+        peak = Some(softmax::scores(multiplier, head.scales, head.scales, sums));
+    }
+    let peak = peak?;
     measure::<M, _>(|| {
-        for query in query.chunks_exact_mut(d_model.max(1)) {
-            for (head, query) in query.chunks_exact_mut(head_dim.max(1)).enumerate() {
-                let view = Head { d_model, head_dim, heads, head };
+        for queries in query.chunks_mut(block) {
+            let count = queries.len() / d_model.max(1);
+            for index in 0..heads {
+                let head = Head::of(keys, index, head_dim);
                 match part {
-                    Part::Scores => drop(attention::scores(view, q, multiplier, keys, scratch.scores)),
-                    Part::Softmax => drop(attention::softmax(view, largest, scales, scratch.scores, weights)),
-                    Part::Context | Part::Whole => attention::context(view, weights, values.rows, query),
+                    Part::Scores => {
+                        let sums = sums.get_mut(..count * positions).unwrap_or_default();
+                        head.times_keys(q, sums);
+                        for sums in sums.chunks_exact_mut(positions.max(1)) {
+                            let _ = softmax::scores(multiplier, head.scales, head.scales, sums);
+                        }
+                    }
+                    Part::Softmax => {
+                        let rows = weights.chunks_exact_mut(room.capacity.max(1)).take(count);
+                        for (sums, weights) in sums.chunks_exact(positions.max(1)).zip(rows) {
+                            let _ = softmax::softmax(peak, head.scales, sums, weights);
+                        }
+                    }
+                    Part::Context | Part::Whole => {
+                        let sums = sums.get_mut(..count * head_dim).unwrap_or_default();
+                        let weights = weights.get(..count * room.capacity).unwrap_or_default();
+                        Head::of(values, index, head_dim).times_values(weights, part_sums, sums);
+                        let tokens = queries.chunks_exact_mut(d_model.max(1));
+                        for (query, sums) in tokens.zip(sums.chunks_exact(head_dim.max(1))) {
+                            let query = query.get_mut(index * head_dim..(index + 1) * head_dim).unwrap_or_default();
+                            normalize(sums, normalizer, 16, query);
+                        }
+                    }
                 }
             }
         }
     });
     match part {
-        Part::Scores => checksum(scratch.scores),
+        Part::Scores => checksum(sums),
         Part::Softmax => checksum(weights),
         Part::Context | Part::Whole => checksum(query),
     }
@@ -264,10 +304,14 @@ pub fn quantize<M: Marks>(memory: &mut [u8], len: usize, bits: u8, from_wide: bo
 /// A key or value into the cache.
 pub fn store<M: Marks>(memory: &mut [u8], len: usize, heads: usize) -> Option<u32> {
     let mut carver = Carver::new(memory);
-    let (wide, rows) = (carver.take::<i32>(len).ok()?, carver.take::<i8>(len).ok()?);
-    let scales = carver.take::<Scale>(heads).ok()?;
+    let room = Room::exact(4);
+    let wide = carver.take::<i32>(len).ok()?;
+    let rows = carver.take::<u8>(room.capacity * len.next_multiple_of(4 * heads.max(1))).ok()?;
+    let scales = carver.take::<Scale>(room.capacity * heads).ok()?;
     fill(wide, |i| signed(21, i, 19));
-    measure::<M, _>(|| Int8.store(wide, 16, heads, rows, scales));
+    fill(rows, |_| 0);
+    let place = Place { side: Side::Values, position: 0, room };
+    measure::<M, _>(|| Int8.store(wide, 16, heads, place, rows, scales));
     checksum(rows)
 }
 

@@ -20,7 +20,7 @@ fn targets_flags_and_features_tell_the_instruction_set() {
         ("thumbv7em-none-eabi", "", "-C\x1ftarget-cpu=cortex-m7", [false, true], &["latimer_dsp"]),
         ("thumbv8m.base-none-eabi", "", "", NONE, &["latimer_armv6m"]),
         ("thumbv8m.main-none-eabi", "", "", NONE, &["latimer_armv7m"]),
-        ("thumbv8m.main-none-eabihf", "", "-Ctarget-cpu=cortex-m33", NONE, &["latimer_dsp"]),
+        ("thumbv8m.main-none-eabihf", "", "-Ctarget-cpu=cortex-m33", NONE, &["latimer_dsp", "latimer_armv8m"]),
         (
             "thumbv8m.main-none-eabihf",
             "",
@@ -28,9 +28,27 @@ fn targets_flags_and_features_tell_the_instruction_set() {
             NONE,
             &["latimer_armv7m"],
         ),
-        ("thumbv8m.main-none-eabi", "", "-v\x1f--codegen\x1ftarget-feature=+dsp", NONE, &["latimer_dsp"]),
-        ("thumbv8m.main-none-eabihf", "", "-C\x1ftarget-cpu=cortex-m55", NONE, &["latimer_dsp", "latimer_mve"]),
-        ("thumbv8m.main-none-eabihf", "", "--codegen=target-cpu=cortex-m85", NONE, &["latimer_dsp", "latimer_mve"]),
+        (
+            "thumbv8m.main-none-eabi",
+            "",
+            "-v\x1f--codegen\x1ftarget-feature=+dsp",
+            NONE,
+            &["latimer_dsp", "latimer_armv8m"],
+        ),
+        (
+            "thumbv8m.main-none-eabihf",
+            "",
+            "-C\x1ftarget-cpu=cortex-m55",
+            NONE,
+            &["latimer_dsp", "latimer_mve", "latimer_armv8m"],
+        ),
+        (
+            "thumbv8m.main-none-eabihf",
+            "",
+            "--codegen=target-cpu=cortex-m85",
+            NONE,
+            &["latimer_dsp", "latimer_mve", "latimer_armv8m"],
+        ),
         (
             "thumbv8m.main-none-eabihf",
             "",
@@ -38,8 +56,14 @@ fn targets_flags_and_features_tell_the_instruction_set() {
             NONE,
             &["latimer_armv7m"],
         ),
-        ("thumbv8m.main-none-eabi", "", "", [false, true], &["latimer_dsp", "latimer_mve"]),
-        ("thumbv8m.main-none-eabi", "", "-C target-cpu=cortex-m55\x1f-Ctarget-feature=-mve", NONE, &["latimer_dsp"]),
+        ("thumbv8m.main-none-eabi", "", "", [false, true], &["latimer_dsp", "latimer_mve", "latimer_armv8m"]),
+        (
+            "thumbv8m.main-none-eabi",
+            "",
+            "-C target-cpu=cortex-m55\x1f-Ctarget-feature=-mve",
+            NONE,
+            &["latimer_dsp", "latimer_armv8m"],
+        ),
     ];
     for &(target, known, flags, features, expected) in cases {
         assert_eq!(build::cfgs(target, known, flags, features), expected, "{target} {flags} {features:?}");

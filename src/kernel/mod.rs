@@ -53,6 +53,11 @@ use riscv32 as chosen;
 #[cfg(latimer_avx2)]
 use x86 as chosen;
 
+#[cfg(all(feature = "int8", latimer_dsp))]
+pub use dsp::{norm, softmax};
+#[cfg(all(feature = "int8", not(latimer_dsp)))]
+pub use portable::{norm, softmax};
+
 pub use chosen::{STRIP_BLOCKS, multiply, specialized};
 pub use layout::Packing;
 #[cfg(feature = "f16")]

@@ -52,6 +52,7 @@ unsafe extern "C" {
 const PAIR: usize = size_of::<Panel>() / 2;
 
 global_asm!(
+    crate::kernel::cpu!(),
     r#"
     .syntax unified
     .thumb

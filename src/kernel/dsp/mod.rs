@@ -5,12 +5,16 @@
 //! to the portable kernel.
 
 mod many;
+#[cfg(feature = "int8")]
+pub mod norm;
 mod one;
+mod softmax;
 
 use super::layout::TILE;
 use super::{Packing, ROWS, portable};
 use core::mem::MaybeUninit;
 pub use portable::{STRIP_BLOCKS, specialized};
+pub use softmax::softmax;
 
 /// Columns of a matrix in pairs at most: 256 times a sum must fit 32 bits.
 const SPREAD: usize = 512;

@@ -37,6 +37,7 @@ unsafe extern "C" {
 }
 
 global_asm!(
+    crate::kernel::cpu!(),
     r#"
     .syntax unified
     .thumb

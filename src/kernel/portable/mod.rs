@@ -3,10 +3,14 @@
 
 #[cfg(feature = "f16")]
 pub mod float;
+#[cfg(feature = "int8")]
+pub mod norm;
+mod softmax;
 
 use super::blocks::{self, Tile, Tiles};
 use super::layout::{columns_i4, columns_i8, columns_pairs};
 use super::{Packing, ROWS};
+pub use softmax::softmax;
 
 /// Vectors that share a pass over a block. Arm's thirteen registers hold the sums of one; two passes over a block that
 /// the first has brought near cost less than sums in memory.

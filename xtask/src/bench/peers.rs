@@ -45,7 +45,7 @@ pub fn peer(machine: &Machine, case: &Case) -> Option<&'static str> {
         Core::Rv32 => 4,
     };
     let row = match case.group {
-        Group::Linear | Group::Kernel if case.command.ends_with(" 8 0") => {
+        Group::Linear | Group::Kernel if case.command.ends_with(" 8 0") || case.command.ends_with(" 8 1") => {
             let (shape, _) = case.command.split_once(' ')?.1.rsplit_once(' ').and_then(|(rest, _)| {
                 let mut words = rest.split(' ');
                 Some(((words.next()?, words.next()?, words.next()?), words.next()?))

@@ -39,8 +39,8 @@ impl Group {
 /// Shapes of the peers' table, and that of the second feed-forward layer: inputs, outputs.
 const SHAPES: [(u64, u64); 5] = [(64, 64), (128, 128), (512, 128), (256, 256), (384, 128)];
 
-/// Weights: bits, columns of a group (0: a scale a row), bits of the activations measured with them.
-const WEIGHTS: [(u64, u64, &[u64]); 3] = [(8, 0, &[8, 14]), (8, 16, &[12]), (4, 32, &[14])];
+/// Weights: bits, columns of a group (0: a scale a row; 1: the same in pairs), bits of the activations measured with them.
+const WEIGHTS: [(u64, u64, &[u64]); 4] = [(8, 0, &[8, 14]), (8, 1, &[8]), (8, 16, &[12]), (4, 32, &[14])];
 
 /// Every figure of kernels and operators.
 pub fn cases() -> Vec<Case> {
@@ -49,12 +49,16 @@ pub fn cases() -> Vec<Case> {
         for &bits in activations {
             for (cols, rows) in SHAPES {
                 // Groups are there to be accurate: one shape of each kind shows what they cost.
-                if group > 0 && !matches!((cols, rows), (128, 128) | (256, 256)) {
+                if group > 1 && !matches!((cols, rows), (128, 128) | (256, 256)) {
                     continue;
                 }
                 for tokens in [1, 8] {
                     let vectors = if tokens == 1 { "one vector" } else { "8 vectors" };
-                    let groups = if group > 0 { format!(" in groups of {group}") } else { String::new() };
+                    let groups = match group {
+                        0 => String::new(),
+                        1 => " in pairs".to_owned(),
+                        _ => format!(" in groups of {group}"),
+                    };
                     let name = format!("{cols}x{rows}, {vectors}, int{weight_bits}{groups} x {bits} bits");
                     let arguments = format!("{cols} {rows} {tokens} {bits} {weight_bits} {group}");
                     let units = cols * rows * tokens;
@@ -115,7 +119,7 @@ pub fn odd() -> Vec<String> {
     let mut commands = Vec::new();
     let mut pick = Pick(1);
     for _ in 0..120 {
-        let cols = pick.of(&[1, 2, 3, 4, 5, 7, 8, 9, 12, 15, 16, 17, 31, 33, 63, 66, 127, 130]);
+        let cols: u32 = pick.of(&[1, 2, 3, 4, 5, 7, 8, 9, 12, 15, 16, 17, 31, 33, 63, 66, 127, 130]);
         let rows = pick.of(&[1, 2, 3, 4, 5, 7, 8, 9, 13, 18]);
         let tokens = pick.of(&[1, 2, 3, 4, 5, 7, 8, 9]);
         let bits = pick.of(&[8, 8, 12, 14, 16]);
@@ -123,6 +127,9 @@ pub fn odd() -> Vec<String> {
             [(8, 0), (8, 0), (8, 16), (8, 5), (4, 32), (4, 7), (4, 16)][pick.of(&[0, 1, 2, 3, 4, 5, 6])];
         for command in ["linear", "multiply"] {
             commands.push(format!("{command} {cols} {rows} {tokens} {bits} {weight_bits} {group}"));
+            // Pairs take whole tiles of columns; 516 are more than a kernel's sums may be of.
+            let cols = if cols == 130 { 516 } else { cols.next_multiple_of(4) };
+            commands.push(format!("{command} {cols} {rows} {tokens} 8 8 1"));
         }
     }
     for part in ["scores", "softmax", "context", "whole"] {
