@@ -6,8 +6,15 @@
 use std::env;
 
 /// Every cfg that this script may set.
-const CFGS: [&str; 6] =
-    ["latimer_armv6m", "latimer_armv8m", "latimer_avx2", "latimer_dsp", "latimer_mve", "latimer_rv32m"];
+const CFGS: [&str; 7] = [
+    "latimer_armv6m",
+    "latimer_armv7m",
+    "latimer_armv8m",
+    "latimer_avx2",
+    "latimer_dsp",
+    "latimer_mve",
+    "latimer_rv32m",
+];
 
 /// Cores of Armv8-M Mainline that have the DSP extension; the first two may be built without it, which
 /// `-C target-feature=-dsp` says.
@@ -63,9 +70,8 @@ pub(crate) fn cfgs(target: &str, known: &str, flags: &str, [dsp, mve]: [bool; 2]
     values("target-feature").flat_map(|list| list.split(',')).for_each(|feature| has.apply(feature));
     let mve = armv8m && (has.mve || mve);
     let mut cfgs = Vec::new();
-    if has.dsp || dsp || mve {
-        cfgs.push("latimer_dsp");
-    }
+    // Of Armv8-M Mainline too: it has all of Armv7-M.
+    cfgs.push(if has.dsp || dsp || mve { "latimer_dsp" } else { "latimer_armv7m" });
     if mve {
         cfgs.push("latimer_mve");
     }

@@ -24,19 +24,34 @@
 //! This module is the only place that selects a kernel by target. [`portable`] is the oracle: another kernel must
 //! equal it on every shape.
 
+#[cfg(latimer_armv6m)]
+mod armv6m;
+#[cfg(latimer_armv7m)]
+mod armv7m;
+#[cfg(any(latimer_armv6m, latimer_armv7m, latimer_rv32m))]
+mod assembly;
+mod blocks;
 #[cfg(latimer_dsp)]
 mod dsp;
 pub mod layout;
 pub mod portable;
+#[cfg(latimer_rv32m)]
+mod riscv32;
 #[cfg(latimer_avx2)]
 mod x86;
 
+#[cfg(latimer_armv6m)]
+use armv6m as chosen;
+#[cfg(latimer_armv7m)]
+use armv7m as chosen;
 #[cfg(latimer_dsp)]
 use dsp as chosen;
+#[cfg(not(any(latimer_armv6m, latimer_armv7m, latimer_avx2, latimer_dsp, latimer_rv32m)))]
+use portable as chosen;
+#[cfg(latimer_rv32m)]
+use riscv32 as chosen;
 #[cfg(latimer_avx2)]
 use x86 as chosen;
-#[cfg(not(any(latimer_avx2, latimer_dsp)))]
-use portable as chosen;
 
 #[cfg(all(feature = "int8", latimer_dsp))]
 pub use dsp::{norm, softmax, tail};

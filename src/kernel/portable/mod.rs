@@ -9,7 +9,8 @@ mod softmax;
 #[cfg(feature = "int8")]
 pub mod tail;
 
-use super::layout::{TILE, columns_i4, columns_i8, columns_pairs};
+use super::blocks::{self, Tile, Tiles};
+use super::layout::{columns_i4, columns_i8, columns_pairs};
 use super::{Packing, ROWS};
 pub use softmax::softmax;
 
@@ -29,92 +30,60 @@ pub fn specialized<R>(f: impl FnOnce() -> R) -> R {
 /// A matrix of `cols` columns, stored as `packing` says, times each vector of `x`: exact i32 sums, `rows` a vector.
 #[inline(never)]
 pub fn multiply(packing: Packing, weights: &[u8], cols: usize, x: &[i16], rows: usize, out: &mut [i32]) {
-    let (cols, rows) = (cols.max(1), rows.max(1));
-    let Some(block_len @ 1..) = packing.block_len(cols) else { return };
-    // Blocks outside, vectors inside, so that each block is read from flash once.
-    for (b, block) in weights.chunks_exact(block_len).enumerate() {
-        let mut vectors = x.chunks_exact(cols).zip(out.chunks_exact_mut(rows));
-        while let Some((x0, out0)) = vectors.next() {
-            let second = if TOGETHER == 2 { vectors.next() } else { None };
-            match second {
-                Some((x1, out1)) => {
-                    let [acc0, acc1] = dot(packing, block, [x0, x1]);
-                    put(b, acc0, out0);
-                    put(b, acc1, out1);
-                }
-                None => {
-                    let [acc] = dot(packing, block, [x0]);
-                    put(b, acc, out0);
-                }
+    blocks::multiply::<Portable, 1, TOGETHER>(packing, weights, cols, x, rows, out);
+}
+
+/// The loops in plain Rust.
+pub(crate) struct Portable;
+
+impl Tiles for Portable {
+    #[inline(always)]
+    fn sums<const B: usize, const N: usize>(
+        packing: Packing,
+        tiles: [&[Tile]; B],
+        x: [&[i16]; N],
+        mut out: [&mut [i32]; N],
+    ) {
+        for (b, tiles) in tiles.into_iter().enumerate() {
+            let sums = match packing {
+                Packing::Int4(_) => tiles_i4(tiles, x),
+                Packing::Int8Pairs => tiles_pairs(tiles, x),
+                Packing::Int8 | Packing::Int8Groups(_) => tiles_i8(tiles, x),
+            };
+            for (sums, out) in sums.iter().zip(&mut out) {
+                blocks::put(sums, out.get_mut(b * ROWS..).unwrap_or_default());
             }
         }
     }
 }
 
 /// Writes what of a block's rows an output vector has.
+#[cfg(any(latimer_avx2, latimer_dsp))]
 #[inline(always)]
-pub(crate) fn put(block: usize, acc: [i32; ROWS], out: &mut [i32]) {
-    let out = out.get_mut(block * ROWS..).unwrap_or_default();
-    match out.first_chunk_mut() {
-        Some(out) => *out = acc,
-        None => out.iter_mut().zip(acc).for_each(|(out, acc)| *out = acc),
-    }
-}
-
-/// Dot products of the four rows of a block with each vector.
-#[inline(always)]
-fn dot<const N: usize>(packing: Packing, block: &[u8], x: [&[i16]; N]) -> [[i32; ROWS]; N] {
-    match packing {
-        Packing::Int8 => tiles_i8(block.as_chunks().0, x),
-        Packing::Int8Pairs => tiles_pairs(block.as_chunks().0, x),
-        Packing::Int8Groups(_) | Packing::Int4(_) => groups(packing, block, x),
-    }
-}
-
-/// The groups' sums, each times its scale.
-#[inline(never)]
-fn groups<const N: usize>(packing: Packing, block: &[u8], x: [&[i16]; N]) -> [[i32; ROWS]; N] {
-    let mut acc = [[0i32; ROWS]; N];
-    let columns = packing.group(1);
-    let Some(group_len @ 1..) = packing.group_len(columns) else { return acc };
-    let mut rest = x;
-    for group in block.chunks(group_len) {
-        let Some((scales, tiles)) = group.split_first_chunk::<ROWS>() else { break };
-        let x = rest.map(|x| x.split_at_checked(columns).map_or(x, |(x, _)| x));
-        rest = rest.map(|x| x.split_at_checked(columns).map_or(&[][..], |(_, rest)| rest));
-        let sums = match packing {
-            Packing::Int4(_) => tiles_i4(tiles.as_chunks().0, x),
-            Packing::Int8 | Packing::Int8Pairs | Packing::Int8Groups(_) => tiles_i8(tiles.as_chunks().0, x),
-        };
-        for (acc, sums) in acc.iter_mut().zip(sums) {
-            for ((acc, sum), &scale) in acc.iter_mut().zip(sums).zip(scales) {
-                *acc = acc.wrapping_add(sum.wrapping_mul(packing.scale(scale)));
-            }
-        }
-    }
-    acc
+pub(crate) fn put(block: usize, sums: [i32; ROWS], out: &mut [i32]) {
+    blocks::put(&sums, out.get_mut(block * ROWS..).unwrap_or_default());
 }
 
 // None is inlined: a block is work enough for the call, and the loop has the registers for itself.
 #[inline(never)]
-fn tiles_i8<const N: usize>(tiles: &[[u8; TILE]], x: [&[i16]; N]) -> [[i32; ROWS]; N] {
+fn tiles_i8<const N: usize>(tiles: &[Tile], x: [&[i16]; N]) -> [[i32; ROWS]; N] {
     tiled(tiles, x, columns_i8)
 }
 
 #[inline(never)]
-fn tiles_pairs<const N: usize>(tiles: &[[u8; TILE]], x: [&[i16]; N]) -> [[i32; ROWS]; N] {
+fn tiles_pairs<const N: usize>(tiles: &[Tile], x: [&[i16]; N]) -> [[i32; ROWS]; N] {
     tiled(tiles, x, columns_pairs)
 }
 
 #[inline(never)]
-fn tiles_i4<const N: usize>(tiles: &[[u8; TILE]], x: [&[i16]; N]) -> [[i32; ROWS]; N] {
+fn tiles_i4<const N: usize>(tiles: &[Tile], x: [&[i16]; N]) -> [[i32; ROWS]; N] {
     tiled(tiles, x, columns_i4)
 }
 
 /// Sums over tiles whose words `columns` unpacks.
 #[inline(always)]
 fn tiled<const N: usize, const C: usize>(
-    tiles: &[[u8; TILE]],
+    tiles: &[Tile],
     x: [&[i16]; N],
     columns: impl Fn([u8; 4]) -> [i32; C],
 ) -> [[i32; ROWS]; N] {
@@ -144,7 +113,7 @@ fn tiled<const N: usize, const C: usize>(
 #[inline(always)]
 fn add_tile<const N: usize, const C: usize>(
     acc: &mut [[i32; ROWS]; N],
-    tile: &[u8; TILE],
+    tile: &Tile,
     x: [&[i16; C]; N],
     columns: &impl Fn([u8; 4]) -> [i32; C],
 ) {
