@@ -8,12 +8,14 @@ use crate::arena::Carver;
 use crate::blob::layout::{NONE, SpecHeader, TensorEntry};
 use crate::blob::tensor::dtype;
 use crate::blob::{CRC32, Tensor};
-use crate::engine::{AttendScratch, Cached, Engine};
+use crate::engine::{AttendScratch, Cached, Engine, Place, Room, Side};
 use crate::kernel::{self, Packing};
 use crate::model::Model;
 use crate::num::{Multiplier, Scale};
 use crate::op::int8::Int8;
-use crate::op::int8::attention::{self, Head};
+use crate::op::int8::attention::normalize;
+use crate::op::int8::cache::Head;
+use crate::op::int8::softmax;
 use crate::search::Best;
 use bytemuck::{NoUninit, cast_slice};
 
@@ -169,15 +171,20 @@ pub fn attend<M: Marks>(memory: &mut [u8], lookup: &Lookup, part: Part) -> Optio
     let d_model = head_dim * heads;
     let mut carver = Carver::new(memory);
     let query = carver.take::<i32>(tokens * d_model).ok()?;
-    let [keys, values] = [carver.take::<i8>(positions * d_model).ok()?, carver.take::<i8>(positions * d_model).ok()?];
-    let scales = carver.take::<Scale>(positions * heads).ok()?;
-    let scores = carver.take::<i32>(positions).ok()?;
-    let inputs = carver.take::<i16>(positions + head_dim).ok()?;
+    let room = Room::exact(positions);
+    let padded = head_dim.next_multiple_of(4);
+    let len = room.capacity * heads * padded;
+    let [keys, values] = [carver.take::<u8>(len).ok()?, carver.take::<u8>(len).ok()?];
+    let scales = carver.take::<Scale>(room.capacity * heads).ok()?;
+    let scores = carver.take::<i32>(positions.max(head_dim)).ok()?;
+    let inputs = carver.take::<i16>(room.capacity + padded).ok()?;
     fill(query, |i| signed(7, i, 18));
-    fill(keys, |i| signed(8, i, 8) as i8);
-    fill(values, |i| signed(9, i, 8) as i8);
+    fill(keys, |i| signed(8, i, 8) as u8);
+    fill(values, |i| signed(9, i, 8) as u8);
     fill(scales, |i| Scale { mantissa: (1 << 14) + (noise(10, i) as u16 >> 2), exponent: -13 });
-    let (keys, values) = (Cached::<Int8> { rows: keys, scales }, Cached::<Int8> { rows: values, scales });
+    let visible = positions;
+    let keys = Cached::<Int8> { rows: keys, scales, room, visible };
+    let values = Cached::<Int8> { rows: values, scales, room, visible };
     let mut scratch = AttendScratch { scores, inputs };
     if let Part::Whole = part {
         measure::<M, _>(|| {
@@ -187,21 +194,34 @@ pub fn attend<M: Marks>(memory: &mut [u8], lookup: &Lookup, part: Part) -> Optio
         });
         return checksum(query);
     }
-    fill(scratch.scores, |i| signed(11, i, 20));
-    let largest = scratch.scores.iter().fold(i32::MIN, |largest, &score| largest.max(score));
-    let (q, weights) = scratch.inputs.split_at_mut_checked(head_dim)?;
+    let (q, weights) = scratch.inputs.split_at_mut_checked(padded)?;
+    let q = q.get_mut(..head_dim)?;
     fill(q, |i| signed(12, i, 16) as i16);
-    fill(weights, |i| signed(13, i, 16).unsigned_abs() as i16);
+    fill(weights, |i| if i < positions { signed(13, i, 16).unsigned_abs() as i16 } else { 0 });
     // What a head of 32 values in Q16 gives.
     let multiplier = Multiplier { mantissa: 20_000, shift: 40 };
+    let head = Head::of(keys, 0, head_dim);
+    let sums = scratch.scores.get_mut(..positions)?;
+    head.times_keys(q, sums);
+    let peak = softmax::scores(multiplier, head.scales, head.scales, sums);
+    let normalizer = softmax::Normalizer { sum: 1 << 30, exponent: -15 };
     measure::<M, _>(|| {
         for query in query.chunks_exact_mut(d_model.max(1)) {
             for (head, query) in query.chunks_exact_mut(head_dim.max(1)).enumerate() {
-                let view = Head { d_model, head_dim, heads, head };
+                let (keys, values) = (Head::of(keys, head, head_dim), Head::of(values, head, head_dim));
                 match part {
-                    Part::Scores => drop(attention::scores(view, q, multiplier, keys, scratch.scores)),
-                    Part::Softmax => drop(attention::softmax(view, largest, scales, scratch.scores, weights)),
-                    Part::Context | Part::Whole => attention::context(view, weights, values.rows, query),
+                    Part::Scores => {
+                        let sums = scratch.scores.get_mut(..positions).unwrap_or_default();
+                        keys.times_keys(q, sums);
+                        let _ = softmax::scores(multiplier, keys.scales, values.scales, sums);
+                    }
+                    Part::Softmax => {
+                        let _ = softmax::softmax(peak, values.scales, scratch.scores, weights);
+                    }
+                    Part::Context | Part::Whole => {
+                        values.times_values(weights, scratch.scores, query);
+                        normalize(query, normalizer, 16);
+                    }
                 }
             }
         }
@@ -265,10 +285,14 @@ pub fn quantize<M: Marks>(memory: &mut [u8], len: usize, bits: u8, from_wide: bo
 /// A key or value into the cache.
 pub fn store<M: Marks>(memory: &mut [u8], len: usize, heads: usize) -> Option<u32> {
     let mut carver = Carver::new(memory);
-    let (wide, rows) = (carver.take::<i32>(len).ok()?, carver.take::<i8>(len).ok()?);
-    let scales = carver.take::<Scale>(heads).ok()?;
+    let room = Room::exact(4);
+    let wide = carver.take::<i32>(len).ok()?;
+    let rows = carver.take::<u8>(room.capacity * len.next_multiple_of(4 * heads.max(1))).ok()?;
+    let scales = carver.take::<Scale>(room.capacity * heads).ok()?;
     fill(wide, |i| signed(21, i, 19));
-    measure::<M, _>(|| Int8.store(wide, 16, heads, rows, scales));
+    fill(rows, |_| 0);
+    let place = Place { side: Side::Values, position: 0, room };
+    measure::<M, _>(|| Int8.store(wide, 16, heads, place, rows, scales));
     checksum(rows)
 }
 

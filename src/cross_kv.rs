@@ -3,17 +3,16 @@
 use crate::arena::{BLOCK_TOKENS, Carver, Kv, Work};
 use crate::blob::Blob;
 use crate::blob::layout::Role;
-use crate::engine::Engine;
+use crate::engine::{Engine, Room};
 use crate::error::Error;
 use crate::layer::{Tokens, store_kv};
 
-/// Projects the encoder's output for every decoder block into `cross`, sized for `limit` source tokens.
+/// Projects the encoder's output for every decoder block into `cross`.
 pub(crate) fn project<E: Engine>(
     engine: E,
     blob: &Blob,
     hidden: &mut [E::Hidden],
     frac: i8,
-    limit: usize,
     cross: &mut [u8],
     work: &mut Work<E>,
 ) -> Result<(), Error> {
@@ -25,7 +24,7 @@ pub(crate) fn project<E: Engine>(
         let heads = block.heads as usize;
         let role = |role| tensors.decoder(spec.encoder_blocks(), i, role);
         let [key, value] = [role(Role::CrossK)?, role(Role::CrossV)?];
-        let mut kv = Kv::<E>::carve(&mut carver, limit, d_model, heads)?;
+        let mut kv = Kv::<E>::carve(&mut carver, Room::exact(hidden.len() / d_model), d_model, heads)?;
         for (n, hidden) in hidden.chunks_mut(BLOCK_TOKENS * d_model).enumerate() {
             let tokens = Tokens { hidden, frac };
             store_kv(engine, [&key, &value], heads, &tokens, n * BLOCK_TOKENS, &mut kv, work);

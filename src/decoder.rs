@@ -3,7 +3,7 @@
 use crate::arena::{Carver, Kv, Limits, Work};
 use crate::blob::Blob;
 use crate::blob::layout::Role;
-use crate::engine::Engine;
+use crate::engine::{Engine, Room};
 use crate::error::Error;
 use crate::layer::{Attention, FeedForward, Tokens, attend, feed_forward, store_kv};
 use crate::observe::{Logits, Observer, Stage};
@@ -48,8 +48,8 @@ pub(crate) fn step<E: Engine>(
         let Some(block) = spec.decoder_block(i) else { break };
         let heads = block.heads as usize;
         let role = |role| tensors.decoder(spec.encoder_blocks(), i, role);
-        let mut own = Kv::<E>::carve(&mut own, caches.limits.target_tokens as usize, d_model, heads)?;
-        let cross = Kv::<E>::carve(&mut cross, caches.limits.source_tokens as usize, d_model, heads)?;
+        let mut own = Kv::<E>::carve(&mut own, Room::up_to(caches.limits.target_tokens as usize), d_model, heads)?;
+        let cross = Kv::<E>::carve(&mut cross, Room::exact(caches.source_len), d_model, heads)?;
 
         let [key, value] = [role(Role::SelfK)?, role(Role::SelfV)?];
         store_kv(engine, [&key, &value], heads, &tokens, position, &mut own, work);

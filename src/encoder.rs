@@ -3,7 +3,7 @@
 use crate::arena::{BLOCK_TOKENS, Carver, Kv, Work};
 use crate::blob::Blob;
 use crate::blob::layout::Role;
-use crate::engine::Engine;
+use crate::engine::{Engine, Room};
 use crate::error::Error;
 use crate::layer::{Attention, FeedForward, Tokens, attend, feed_forward, store_kv};
 use crate::observe::{Observer, Stage};
@@ -35,7 +35,7 @@ pub(crate) fn encode<E: Engine>(
     for i in 0..spec.encoder_blocks() {
         let Some(block) = spec.encoder_block(i) else { break };
         let heads = block.heads as usize;
-        let mut kv = Kv::<E>::carve(&mut Carver::new(&mut *region), ids.len(), d_model, heads)?;
+        let mut kv = Kv::<E>::carve(&mut Carver::new(&mut *region), Room::exact(ids.len()), d_model, heads)?;
         let [key, value] = [tensors.encoder(i, Role::SelfK)?, tensors.encoder(i, Role::SelfV)?];
         let attention = Attention {
             query: tensors.encoder(i, Role::SelfQ)?,

@@ -35,20 +35,67 @@ impl EngineKind {
     }
 }
 
-/// Keys, or values, of the positions an attention looks at: `len x d_model`, position-major.
+/// Positions of a cache. How an engine lays keys and values is its own affair.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Room {
+    /// Positions there is room for, a multiple of `chunk`.
+    pub capacity: usize,
+    /// Positions whose values lie together, a multiple of four.
+    pub chunk: usize,
+}
+
+impl Room {
+    /// Positions of a chunk where it is not known how many of the capacity there will be.
+    const CHUNK: usize = 16;
+
+    /// For so many positions.
+    pub const fn exact(positions: usize) -> Self {
+        let capacity = positions.next_multiple_of(4);
+        Room { capacity, chunk: capacity }
+    }
+
+    /// For any number of positions up to `limit`.
+    pub const fn up_to(limit: usize) -> Self {
+        if limit < Self::CHUNK {
+            return Self::exact(limit);
+        }
+        Room { capacity: limit.next_multiple_of(Self::CHUNK), chunk: Self::CHUNK }
+    }
+}
+
+/// Keys or values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Side {
+    Keys,
+    Values,
+}
+
+/// Where one token's key or value goes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    pub side: Side,
+    pub position: usize,
+    #[cfg_attr(not(feature = "int8"), expect(dead_code, reason = "only int8 lays caches in tiles"))]
+    pub room: Room,
+}
+
+/// A cache of keys or of values, of which an attention looks at the first `visible` positions.
 #[derive(Clone, Copy)]
 pub(crate) struct Cached<'c, E: Engine> {
     pub rows: &'c [E::Cache],
-    /// One scale a position and head; empty in an engine without scales.
+    /// One scale a head and position; empty in an engine without scales.
     #[cfg_attr(not(feature = "int8"), expect(dead_code, reason = "only int8 has scales"))]
     pub scales: &'c [E::Scale],
+    #[cfg_attr(not(feature = "int8"), expect(dead_code, reason = "only int8 lays caches in tiles"))]
+    pub room: Room,
+    pub visible: usize,
 }
 
 /// Where one attention writes intermediate values: sized by the arena plan.
 pub(crate) struct AttendScratch<'s, E: Engine> {
-    /// One value a position.
+    /// One value a position, and no fewer than a head has.
     pub scores: &'s mut [E::Wide],
-    /// One head of the query, then one weight a position.
+    /// One head of the query, then one weight a position; each in whole chunks.
     #[cfg_attr(not(feature = "int8"), expect(dead_code, reason = "only int8 quantizes a query"))]
     pub inputs: &'s mut [E::Input],
 }
@@ -87,7 +134,15 @@ pub(crate) trait Engine: Copy {
     fn linear(self, linear: &Tensor, x: &[Self::Input], scales: &[Self::Scale], out: &mut [Self::Wide]);
 
     /// Stores one token's key or value, quantized a head at a time.
-    fn store(self, wide: &[Self::Wide], frac: i8, heads: usize, rows: &mut [Self::Cache], scales: &mut [Self::Scale]);
+    fn store(
+        self,
+        wide: &[Self::Wide],
+        frac: i8,
+        heads: usize,
+        place: Place,
+        rows: &mut [Self::Cache],
+        scales: &mut [Self::Scale],
+    );
 
     /// Attention of one token: `query` (`d_model` values with `frac` fraction bits) becomes the context, in the
     /// fraction bits of the values.

@@ -4,8 +4,7 @@
 use crate::arena::{Kv, Work};
 use crate::blob::Tensor;
 use crate::blob::layout::{Block, SpecHeader};
-use crate::engine::{AttendScratch, Cached, Engine};
-use core::ops::Range;
+use crate::engine::{AttendScratch, Cached, Engine, Place, Side};
 
 /// Hidden states of a block of tokens, with their format.
 pub(crate) struct Tokens<'t, E: Engine> {
@@ -78,23 +77,16 @@ pub(crate) fn store_kv<E: Engine>(
 ) {
     let d_model = key.rows().max(1);
     let count = tokens.hidden.len() / d_model;
-    for (linear, rows, scales) in
-        [(key, &mut *kv.keys, &mut *kv.key_scales), (value, &mut *kv.values, &mut *kv.value_scales)]
-    {
+    for (side, linear, rows, scales) in [
+        (Side::Keys, key, &mut *kv.keys, &mut *kv.key_scales),
+        (Side::Values, value, &mut *kv.values, &mut *kv.value_scales),
+    ] {
         project(engine, linear, tokens, d_model, work);
-        let per_token = heads * E::SCALES;
         for (i, wide) in work.wide.chunks_exact(d_model).take(count).enumerate() {
-            let row = range(rows, position + i, d_model);
-            let scale = range(scales, position + i, per_token);
-            engine.store(wide, linear.entry.out_frac, heads, row, scale);
+            let place = Place { side, position: position + i, room: kv.room };
+            engine.store(wide, linear.entry.out_frac, heads, place, rows, scales);
         }
     }
-}
-
-/// Row `i` of rows of `len` elements.
-fn range<T>(rows: &mut [T], i: usize, len: usize) -> &mut [T] {
-    let Range { start, end } = i * len..(i + 1) * len;
-    rows.get_mut(start..end).unwrap_or_default()
 }
 
 /// Attention of each token over the first `visible` positions, output projection, residual and norm.
@@ -110,16 +102,9 @@ pub(crate) fn attend<E: Engine>(
 ) {
     let d_model = (spec.d_model as usize).max(1);
     let count = tokens.hidden.len() / d_model;
-    let per_token = attention.heads * E::SCALES;
     project(engine, &attention.query, tokens, d_model, work);
-    let keys = Cached {
-        rows: kv.keys.get(..visible * d_model).unwrap_or_default(),
-        scales: kv.key_scales.get(..visible * per_token).unwrap_or_default(),
-    };
-    let values = Cached {
-        rows: kv.values.get(..visible * d_model).unwrap_or_default(),
-        scales: kv.value_scales.get(..visible * per_token).unwrap_or_default(),
-    };
+    let keys = Cached { rows: kv.keys, scales: kv.key_scales, room: kv.room, visible };
+    let values = Cached { rows: kv.values, scales: kv.value_scales, room: kv.room, visible };
     let mut scratch = AttendScratch { scores: work.scores, inputs: work.attend };
     let frac = attention.query.entry.out_frac;
     for query in work.wide.chunks_exact_mut(d_model).take(count) {

@@ -228,7 +228,6 @@ impl<'m> Translator<'m> {
 
     fn encode_with<E: Engine>(&mut self, engine: E, observer: &mut impl Observer) -> Result<(), Error> {
         let (blob, limits) = (self.blob, self.limits);
-        let limit = limits.source_tokens as usize;
         let (spec, d_model) = (blob.spec(), blob.spec().d_model());
         let mut carver = Carver::new(self.region);
         let cross = carver.take::<u8>(self.plan.cross)?;
@@ -237,7 +236,7 @@ impl<'m> Translator<'m> {
         let ids = self.source_ids.get(..self.source_len).unwrap_or_default();
         let hidden = state.take(ids.len() * d_model)?;
         let frac = encoder::encode(engine, &blob, ids, hidden, cross, &mut work, observer)?;
-        cross_kv::project(engine, &blob, hidden, frac, limit, cross, &mut work)
+        cross_kv::project(engine, &blob, hidden, frac, cross, &mut work)
     }
 
     /// Feeds `id` to the decoder at the next position and returns the id with the highest logit: pad excluded, ties

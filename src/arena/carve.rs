@@ -1,9 +1,9 @@
 //! Typed buffers cut from the arena's bytes, as the plan has them.
 
 use super::Limits;
-use super::plan::{BLOCK_TOKENS, round_up};
+use super::plan::{BLOCK_TOKENS, cache_len, round_up, scores_len, weights_len};
 use crate::blob::spec::Spec;
-use crate::engine::Engine;
+use crate::engine::{Engine, Room};
 use crate::error::Error;
 use bytemuck::Pod;
 
@@ -39,8 +39,9 @@ impl<'a> Carver<'a> {
     }
 }
 
-/// Keys and values of up to `limit` positions.
+/// Keys and values.
 pub(crate) struct Kv<'a, E: Engine> {
+    pub room: Room,
     pub keys: &'a mut [E::Cache],
     pub key_scales: &'a mut [E::Scale],
     pub values: &'a mut [E::Cache],
@@ -48,12 +49,14 @@ pub(crate) struct Kv<'a, E: Engine> {
 }
 
 impl<'a, E: Engine> Kv<'a, E> {
-    pub fn carve(carver: &mut Carver<'a>, tokens: usize, d_model: usize, heads: usize) -> Result<Self, Error> {
+    pub fn carve(carver: &mut Carver<'a>, room: Room, d_model: usize, heads: usize) -> Result<Self, Error> {
+        let (len, scales) = (cache_len(room, d_model, heads), room.capacity * heads * E::SCALES);
         Ok(Kv {
-            keys: carver.take(tokens * d_model)?,
-            key_scales: carver.take(tokens * heads * E::SCALES)?,
-            values: carver.take(tokens * d_model)?,
-            value_scales: carver.take(tokens * heads * E::SCALES)?,
+            room,
+            keys: carver.take(len)?,
+            key_scales: carver.take(scales)?,
+            values: carver.take(len)?,
+            value_scales: carver.take(scales)?,
         })
     }
 }
@@ -68,7 +71,7 @@ pub(crate) struct Work<'a, E: Engine> {
     pub wide: &'a mut [E::Wide],
     /// One scale a token.
     pub scales: &'a mut [E::Scale],
-    /// One score a position.
+    /// One score a position, and no fewer than a head has.
     pub scores: &'a mut [E::Wide],
     /// One head of a query, then one weight a position.
     pub attend: &'a mut [E::Input],
@@ -89,8 +92,8 @@ impl<'a, E: Engine> Work<'a, E> {
             input: carver.take(block * ffn)?,
             wide: carver.take(block * ffn)?,
             scales: carver.take(block * E::SCALES)?,
-            scores: carver.take(longest)?,
-            attend: carver.take(longest + head_dim)?,
+            scores: carver.take(scores_len(longest, head_dim))?,
+            attend: carver.take(weights_len(longest, head_dim))?,
         })
     }
 }

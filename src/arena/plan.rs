@@ -3,7 +3,7 @@
 use super::Limits;
 use crate::blob::layout::ALIGN;
 use crate::blob::spec::Spec;
-use crate::engine::{Engine, EngineKind};
+use crate::engine::{Engine, EngineKind, Room};
 use crate::error::Error;
 use crate::text::Node;
 
@@ -68,9 +68,25 @@ const fn larger(a: usize, b: usize) -> usize {
     if a > b { a } else { b }
 }
 
-/// Bytes of the keys and values of `tokens` positions.
-const fn kv_bytes(sizes: Sizes, tokens: usize, d_model: usize, heads: usize) -> usize {
-    2 * (round_up(tokens * d_model * sizes.cache) + round_up(tokens * heads * sizes.scale))
+/// Elements of a cache of keys or of values: heads are padded to four elements.
+pub(super) const fn cache_len(room: Room, d_model: usize, heads: usize) -> usize {
+    let heads = larger(heads, 1);
+    room.capacity * heads * d_model.div_ceil(heads).next_multiple_of(4)
+}
+
+/// Scores of an attention over so many positions, where a part of the context lies too.
+pub(super) const fn scores_len(positions: usize, head_dim: usize) -> usize {
+    larger(positions, head_dim)
+}
+
+/// A head of a query, then weights for so many positions.
+pub(super) const fn weights_len(positions: usize, head_dim: usize) -> usize {
+    head_dim.next_multiple_of(4) + Room::up_to(positions).capacity
+}
+
+/// Bytes of keys and values.
+const fn kv_bytes(sizes: Sizes, room: Room, d_model: usize, heads: usize) -> usize {
+    2 * (round_up(cache_len(room, d_model, heads) * sizes.cache) + round_up(room.capacity * heads * sizes.scale))
 }
 
 impl ArenaPlan {
@@ -89,11 +105,11 @@ impl ArenaPlan {
             ffn = larger(ffn, block.ffn as usize);
             head_dim = larger(head_dim, d / larger(heads, 1));
             if i < spec.encoder_blocks() {
-                encoder = larger(encoder, kv_bytes(sizes, source, d, heads));
+                encoder = larger(encoder, kv_bytes(sizes, Room::exact(source), d, heads));
             } else {
                 // Saturating: a blob of many wide blocks may ask for more than a 32-bit address space has.
-                cross = cross.saturating_add(kv_bytes(sizes, source, d, heads));
-                own = own.saturating_add(kv_bytes(sizes, target, d, heads));
+                cross = cross.saturating_add(kv_bytes(sizes, Room::exact(source), d, heads));
+                own = own.saturating_add(kv_bytes(sizes, Room::up_to(target), d, heads));
             }
             i += 1;
         }
@@ -108,8 +124,8 @@ impl ArenaPlan {
                 + round_up(block * ffn * sizes.input)
                 + round_up(block * ffn * sizes.wide)
                 + round_up(block * sizes.scale)
-                + round_up(longest * sizes.wide)
-                + round_up((longest + head_dim) * sizes.input),
+                + round_up(scores_len(longest, head_dim) * sizes.wide)
+                + round_up(weights_len(longest, head_dim) * sizes.input),
             text: round_up(limits.text_bytes as usize) + round_up(limits.text_bytes as usize * NODE_BYTES),
         })
     }

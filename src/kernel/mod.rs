@@ -65,6 +65,11 @@ use portable as chosen;
 #[cfg(latimer_avx2)]
 use x86 as chosen;
 
+#[cfg(all(feature = "int8", latimer_dsp))]
+pub use dsp::norm;
+#[cfg(all(feature = "int8", not(latimer_dsp)))]
+pub use portable::norm;
+
 pub use chosen::{STRIP_BLOCKS, multiply, specialized};
 pub use layout::Packing;
 #[cfg(feature = "f16")]

@@ -11,10 +11,10 @@ pub mod scale;
 pub mod sine;
 pub mod soft_float;
 
-pub use exp2::exp2_neg;
+pub use exp2::{exp2_neg, exp2_parts};
 pub use rsqrt::{Rsqrt, rsqrt};
 pub use scale::{Multiplier, Scale};
-pub use sine::{quarter_turn, sine};
+pub use sine::{quarter_turn, sine, sine_cosine};
 
 /// `x / 2^shift`, rounded half up: the one rounding rule of the int8 engine.
 ///
@@ -55,16 +55,22 @@ pub const fn saturate_i32(x: i64) -> i32 {
     }
 }
 
-/// The nearest value in -32767..=32767: hidden states are symmetric, so that products with them have one bound.
+/// The nearest `i16`.
 #[inline(always)]
-pub const fn saturate_i16(x: i64) -> i16 {
-    if x > i16::MAX as i64 {
+pub const fn saturate_i16(x: i32) -> i16 {
+    if x > i16::MAX as i32 {
         i16::MAX
-    } else if x < -(i16::MAX as i64) {
-        -i16::MAX
+    } else if x < i16::MIN as i32 {
+        i16::MIN
     } else {
         x as i16
     }
+}
+
+/// The upper word of a product, `floor(a * b / 2^32)`: one instruction on most cores.
+#[inline(always)]
+pub const fn high_product(a: i32, b: i32) -> i32 {
+    ((a as i64 * b as i64) >> 32) as i32
 }
 
 /// `acc * mantissa * 2^-shift`, rounded once and saturated.

@@ -9,6 +9,11 @@ pub struct Rsqrt {
     pub shift: i32,
 }
 
+/// The upper word of a product.
+const fn high(a: u32, b: u32) -> u32 {
+    ((a as u64 * b as u64) >> 32) as u32
+}
+
 /// `1 / sqrt(v)`; zero counts as one. Relative error at most 2^-28.
 ///
 /// ```
@@ -19,17 +24,17 @@ pub const fn rsqrt(v: u64) -> Rsqrt {
     let v = if v == 0 { 1 } else { v };
     // v = m * 2^even with m in [1/4, 1), Q32.
     let even = v.leading_zeros() & !1;
-    let m = (v << even) >> 32;
+    let m = ((v << even) >> 32) as u32;
     // Linear start on [1/4, 1) in Q30: 2.16 - 1.19 m, within 8 % of 1/sqrt(m) in (1, 2].
-    let mut y = 2_319_282_339u64 - ((1_277_752_770 * m) >> 32);
+    let mut y = 2_319_282_339 - high(1_277_752_770, m);
     let mut i = 0;
     while i < 4 {
         // y * (3 - m y^2) / 2; m y^2 lies in (0, 2), Q30, so the factor never is negative.
-        let my2 = (((m * y) >> 32) * y) >> 30;
-        y = (y * ((3u64 << 30).saturating_sub(my2))) >> 31;
+        let my2 = (high(m, y) as u64 * y as u64 >> 30) as u32;
+        y = (y as u64 * (3u32 << 30).saturating_sub(my2) as u64 >> 31) as u32;
         i += 1;
     }
-    let mantissa = if y > 0x7fff_ffff { 0x7fff_ffff } else { y as u32 };
+    let mantissa = if y > 0x7fff_ffff { 0x7fff_ffff } else { y };
     // sqrt(v) = sqrt(m) * 2^((64 - even) / 2)
     Rsqrt { mantissa, shift: 30 + (64 - even as i32) / 2 }
 }

@@ -5,6 +5,8 @@
 //! to the portable kernel.
 
 mod many;
+#[cfg(feature = "int8")]
+pub mod norm;
 mod one;
 
 use super::layout::TILE;

@@ -3,6 +3,8 @@
 
 #[cfg(feature = "f16")]
 pub mod float;
+#[cfg(feature = "int8")]
+pub mod norm;
 
 use super::layout::{TILE, columns_i4, columns_i8, columns_pairs};
 use super::{Packing, ROWS};

@@ -1,11 +1,19 @@
 //! Attention of one token over cached keys and values.
 
-use super::{Math, lanes};
+use super::{F16, Math, lanes};
+use crate::engine::Cached;
 use crate::num::half_float::widen;
 use half::f16;
 
 /// `query` becomes the context.
-pub(super) fn attend(math: Math, query: &mut [f32], keys: &[f16], values: &[f16], heads: usize, scores: &mut [f32]) {
+pub(super) fn attend(
+    math: Math,
+    query: &mut [f32],
+    keys: Cached<F16>,
+    values: Cached<F16>,
+    heads: usize,
+    scores: &mut [f32],
+) {
     let d_model = query.len().max(1);
     let head_dim = (d_model / heads.max(1)).max(1);
     let scale = math.inverse_sqrt(head_dim as f32);
@@ -13,14 +21,14 @@ pub(super) fn attend(math: Math, query: &mut [f32], keys: &[f16], values: &[f16]
         let start = head * head_dim;
         let part = |row: &'_ [f16]| -> core::ops::Range<usize> { start..(start + head_dim).min(row.len()) };
         let mut largest = f32::NEG_INFINITY;
-        for (key, score) in keys.chunks_exact(d_model).zip(scores.iter_mut()) {
+        for (key, score) in keys.rows.chunks_exact(d_model).take(keys.visible).zip(scores.iter_mut()) {
             let key = key.get(part(key)).unwrap_or_default();
             *score = lanes(query.iter().zip(key).map(|(&q, &k)| q * widen(k))) * scale;
             largest = if *score > largest { *score } else { largest };
         }
         let mut sum = 0.0;
         query.fill(0.0);
-        for (value, score) in values.chunks_exact(d_model).zip(scores.iter()) {
+        for (value, score) in values.rows.chunks_exact(d_model).take(keys.visible).zip(scores.iter()) {
             let value = value.get(part(value)).unwrap_or_default();
             let weight = math.exp(*score - largest);
             sum += weight;

@@ -13,7 +13,7 @@ use crate::arena::Sizes;
 use crate::blob::Tensor;
 use crate::blob::layout::{Block, SpecHeader};
 use crate::blob::spec::Activation;
-use crate::engine::{AttendScratch, Cached, Engine, EngineKind};
+use crate::engine::{AttendScratch, Cached, Engine, EngineKind, Place};
 use crate::num::half_float::narrow;
 use crate::observe::{Logits, Row};
 use half::f16;
@@ -52,7 +52,9 @@ impl Engine for F16 {
         linear::linear(linear, x, out);
     }
 
-    fn store(self, wide: &[f32], _frac: i8, _heads: usize, rows: &mut [f16], _scales: &mut [()]) {
+    fn store(self, wide: &[f32], _frac: i8, _heads: usize, place: Place, rows: &mut [f16], _scales: &mut [()]) {
+        // Keys and values alike: a position a row.
+        let rows = rows.get_mut(place.position * wide.len()..).unwrap_or_default();
         rows.iter_mut().zip(wide).for_each(|(row, &x)| *row = narrow(x));
     }
 
@@ -66,7 +68,7 @@ impl Engine for F16 {
         heads: usize,
         scratch: &mut AttendScratch<Self>,
     ) {
-        attention::attend(self.math, query, keys.rows, values.rows, heads, scratch.scores);
+        attention::attend(self.math, query, keys, values, heads, scratch.scores);
     }
 
     fn activate(self, wide: &mut [f32], _frac: i8, block: &Block) {

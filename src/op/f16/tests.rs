@@ -1,6 +1,7 @@
 //! The operators bit for bit against loops that follow the written order one operation at a time.
 
 use super::*;
+use crate::engine::Room;
 use crate::op::made::{Made, Noise};
 use proptest::prelude::*;
 use std::vec;
@@ -125,8 +126,9 @@ proptest! {
                 }
             }
             let mut found = query.clone();
-            let keys = Cached { rows: &keys, scales: &[] };
-            let values = Cached { rows: &values, scales: &[] };
+            let room = Room::exact(len);
+            let keys = Cached { rows: &keys, scales: &[], room, visible: len };
+            let values = Cached { rows: &values, scales: &[], room, visible: len };
             let (mut scores, mut inputs) = (vec![f32::NAN; len + 3], vec![f32::NAN; len + head_dim]);
             let scratch = &mut AttendScratch { scores: &mut scores, inputs: &mut inputs };
             F16 { math }.attend(&mut found, 0, keys, values, 0, heads, scratch);

@@ -1,35 +1,102 @@
 //! Residual addition and layer normalization (Ba et al. 2016) in integers.
+//!
+//! The usual case takes two passes of 32-bit steps, products of 64 bits aside. What could leave their ranges, in
+//! formats or numbers that no trained model has, takes the general way, which is slower and bounded by nothing.
 
 use crate::blob::Tensor;
+use crate::kernel::{
+    self,
+    norm::{Affine, GUARD, Sums},
+};
 use crate::num::{requantize_each, round_shift, rsqrt, saturate_i16, saturate_i32};
 
-/// Fraction bits of a normalized value: `|x| <= sqrt(d) <= 64` leaves one bit of i32 to spare.
+/// Fraction bits of a normalized value on the general way: `|x| <= sqrt(d) <= 64` leaves one bit of i32 to spare.
 const UNIT_FRAC: i32 = 24;
 /// Fraction bits of beta.
 const BETA_FRAC: i32 = 16;
-/// Bits of a centred value: its square, 4096 times, stays below 2^62.
+/// Bits of a centred value on the general way: its square, 4096 times, stays below 2^62.
 const CENTRED_BITS: i32 = 24;
 
 /// `hidden = gamma * (r - mean(r)) / sqrt(var(r) + eps) + beta` with `r = hidden + wide`; `wide` is overwritten.
 ///
 /// `r` is taken in the format of `wide` (`wide_frac`), gamma is i16 with `scale_shift` fraction bits, beta i32 in
-/// Q16, epsilon Q32; the result has `out_frac` fraction bits.
+/// Q16, epsilon Q32; the result has `out_frac` fraction bits. The product is cut at [`GUARD`] bits below the
+/// output's last, then the sum is rounded.
 #[inline(always)]
 pub(super) fn add_norm(norm: &Tensor, eps_q32: u32, hidden: &mut [i16], frac: i8, wide: &mut [i32], wide_frac: i8) {
-    let align = frac as i32 - wide_frac as i32;
-    if let -32..=0 = align {
-        // The usual case: a shift that loses nothing.
-        for (wide, &hidden) in wide.iter_mut().zip(hidden.iter()) {
-            *wide = saturate_i32(*wide as i64 + ((hidden as i64) << -align));
+    let align = wide_frac as i32 - frac as i32;
+    // A sum that wraps around i32 has a magnitude of nearly 2^31, as `hidden << align` is below 2^24: no plan takes it.
+    if let 0..=8 = align {
+        let sums = kernel::norm::add(hidden, wide, 1 << align);
+        if let Some(affine) = plan(norm, eps_q32, wide_frac as i32, wide.len(), &sums) {
+            return kernel::norm::apply(&affine, wide, norm.vector(), norm.bias(), hidden);
         }
-    } else {
-        for (wide, &hidden) in wide.iter_mut().zip(hidden.iter()) {
-            *wide = saturate_i32((*wide as i64).saturating_add(round_shift(hidden as i64, align)));
-        }
+        // Wrapping subtraction takes back wrapping addition.
+        wide.iter_mut().zip(&*hidden).for_each(|(r, &h)| *r = r.wrapping_sub((h as i32) << align));
     }
-    let sum: i64 = wide.iter().map(|&wide| wide as i64).sum();
-    let count = (wide.len() as i64).max(1);
-    let mean = (sum + count / 2).checked_div_euclid(count).unwrap_or(0);
+    general(norm, eps_q32, hidden, frac, wide, wide_frac);
+}
+
+/// The mean, rounded.
+#[inline(always)]
+fn mean(sum: i64, len: usize) -> i64 {
+    let count = len.max(1) as i64;
+    let sum = sum + count / 2;
+    // No division where a shift does.
+    if len.is_power_of_two() { sum >> len.ilog2() } else { sum.checked_div_euclid(count).unwrap_or(0) }
+}
+
+/// The mean of squares, rounded down.
+#[inline(always)]
+fn mean_square(squares: u64, len: usize) -> u64 {
+    if len.is_power_of_two() { squares >> len.ilog2() } else { squares.checked_div(len as u64).unwrap_or(0) }
+}
+
+/// Epsilon with `frac` fraction bits.
+#[inline(always)]
+fn epsilon(eps_q32: u32, frac: i32) -> u64 {
+    round_shift(eps_q32 as i64, 32 - frac).max(0) as u64
+}
+
+/// What the second pass does, if nothing in it can leave its range.
+#[inline(always)]
+fn plan(norm: &Tensor, eps_q32: u32, wide_frac: i32, len: usize, sums: &Sums) -> Option<Affine> {
+    // Bits together say no more than a power of two. With the squares' sum below `2^61 / n`, no part of it has wrapped,
+    // and the sum, at most `sqrt(n * squares)`, is below 2^31.
+    let limit = 1 << ((1u32 << 29) / len.clamp(1, 1 << 30) as u32).checked_ilog2()?;
+    if sums.seen >= limit {
+        return None;
+    }
+    let mean = mean(sums.sum as i64, len) as i32;
+    // Sum of (r - mean)^2; the parts may wrap, the result is below 2^61.
+    let (sum, m) = (sums.sum as i64, mean as i64);
+    let squares = sums.squares.wrapping_sub(m.wrapping_mul(2 * sum - m * len as i64) as u64);
+    let variance = mean_square(squares, len).saturating_add(epsilon(eps_q32, 2 * wide_frac));
+    let inverse = rsqrt(variance);
+    // In the output's format with guard bits, once two products have been cut, by 16 bits and by 32.
+    let (gamma_frac, out_frac) = (norm.entry.scale_shift as i32, norm.entry.out_frac as i32);
+    let up = 48 + GUARD + out_frac - gamma_frac - inverse.shift;
+    // No centred value exceeds the root of the squares' sum.
+    let bits = (65 - squares.leading_zeros() as i32) / 2;
+    let beta = GUARD + out_frac - BETA_FRAC;
+    let fits = up >= 0 && bits + up <= 31 && (0..=6).contains(&beta);
+    fits.then(|| Affine {
+        up: 1 << up,
+        // Bits may leave at the top: the centred value has them no more.
+        offset: (mean << up).wrapping_neg(),
+        inverse: inverse.mantissa as i32,
+        beta_up: 1 << beta,
+    })
+}
+
+/// [`add_norm`] for every format and every number.
+#[inline(never)]
+fn general(norm: &Tensor, eps_q32: u32, hidden: &mut [i16], frac: i8, wide: &mut [i32], wide_frac: i8) {
+    let align = frac as i32 - wide_frac as i32;
+    for (wide, &hidden) in wide.iter_mut().zip(hidden.iter()) {
+        *wide = saturate_i32((*wide as i64).saturating_add(round_shift(hidden as i64, align)));
+    }
+    let mean = mean(wide.iter().map(|&wide| wide as i64).sum(), wide.len());
     // A centred value may need 33 bits; narrowed to CENTRED_BITS it fits again.
     let largest = wide.iter().fold(0u64, |largest, &wide| largest.max((wide as i64 - mean).unsigned_abs()));
     let drop = (64 - largest.leading_zeros() as i32 - CENTRED_BITS).max(0);
@@ -39,8 +106,7 @@ pub(super) fn add_norm(norm: &Tensor, eps_q32: u32, hidden: &mut [i16], frac: i8
         squares += (*wide as i64 * *wide as i64) as u64;
     }
     // Variance has twice the fraction bits of a centred value; epsilon is brought there.
-    let eps = round_shift(eps_q32 as i64, 32 - 2 * (wide_frac as i32 - drop)).max(0) as u64;
-    let variance = squares.checked_div(count as u64).unwrap_or(0).saturating_add(eps);
+    let variance = mean_square(squares, wide.len()).saturating_add(epsilon(eps_q32, 2 * (wide_frac as i32 - drop)));
     let inverse = rsqrt(variance);
 
     let (gamma_frac, out_frac) = (norm.entry.scale_shift as i32, norm.entry.out_frac as i32);
@@ -48,6 +114,9 @@ pub(super) fn add_norm(norm: &Tensor, eps_q32: u32, hidden: &mut [i16], frac: i8
     requantize_each(inverse.shift - UNIT_FRAC, wide.iter_mut().map(|centred| (centred, inverse.mantissa)));
     for ((out, &unit), (&gamma, &beta)) in hidden.iter_mut().zip(wide.iter()).zip(gamma.iter().zip(beta)) {
         let beta = (beta as i64) << (UNIT_FRAC + gamma_frac - BETA_FRAC);
-        *out = saturate_i16(round_shift(unit as i64 * gamma as i64 + beta, UNIT_FRAC + gamma_frac - out_frac));
+        *out = saturate_i16(saturate_i32(round_shift(
+            unit as i64 * gamma as i64 + beta,
+            UNIT_FRAC + gamma_frac - out_frac,
+        )));
     }
 }

@@ -1,8 +1,8 @@
 //! Matrix times tokens, and the output matrix.
 
 use crate::blob::Tensor;
-use crate::kernel::{ROWS, STRIP_BLOCKS, multiply, specialized};
-use crate::num::{Scale, requantize_each};
+use crate::kernel::{Packing, ROWS, STRIP_BLOCKS, multiply, specialized};
+use crate::num::{Scale, high_product, requantize_each};
 use crate::observe::Logits;
 
 /// What every row of a block needs to leave the accumulator.
@@ -12,12 +12,15 @@ struct Tail<'a> {
     bias: &'a [i32],
     /// `scale_shift - out_frac` of the tensor.
     shift: i32,
+    /// Bits of the largest accumulator.
+    sum_bits: i32,
 }
 
 impl<'a> Tail<'a> {
     fn of(tensor: &Tensor<'a>) -> Self {
         let e = &tensor.entry;
-        Tail { scales: tensor.scales(), bias: tensor.bias(), shift: e.scale_shift as i32 - e.out_frac as i32 }
+        let shift = e.scale_shift as i32 - e.out_frac as i32;
+        Tail { scales: tensor.scales(), bias: tensor.bias(), shift, sum_bits: sum_bits(tensor) }
     }
 
     /// Accumulators of the rows from `first` on to outputs, in place: one multiplication by the product of row and token
@@ -27,16 +30,58 @@ impl<'a> Tail<'a> {
         let shift = self.shift - token.exponent as i32;
         let scales = self.scales.get(first..).unwrap_or_default();
         let bias = self.bias.get(first..).unwrap_or_default();
+        // At most 2^16 * 2^15: inside the 31 bits of a multiplier.
+        let mantissa = |scale: u16| scale as u32 * token.mantissa as u32;
+        // The upper word of the product has the result where 33 bits or more are shifted out; where it is fewer, the
+        // accumulator goes up, if it can.
+        let up = (33 - shift).max(0);
+        let fits = shift <= 63 && (up == 0 || self.sum_bits + up <= 31);
         specialized(
             #[inline(always)]
             || {
-                // At most 2^16 * 2^15: inside the 31 bits that requantize takes.
-                let mantissas = scales.iter().map(|&scale| scale as u32 * token.mantissa as u32);
-                requantize_each(shift, out.iter_mut().zip(mantissas));
-                out.iter_mut().zip(bias).for_each(|(out, &bias)| *out = out.saturating_add(bias));
+                if !fits {
+                    requantize_each(shift, out.iter_mut().zip(scales.iter().map(|&scale| mantissa(scale))));
+                    out.iter_mut().zip(bias).for_each(|(out, &bias)| *out = out.saturating_add(bias));
+                    return;
+                }
+                let shift = shift + up - 32;
+                let half = 1i32.wrapping_shl(shift as u32 - 1);
+                let requantize =
+                    |acc: i32, scale: u16| high_product(acc << up, mantissa(scale) as i32).wrapping_add(half) >> shift;
+                // By fours: the loop has few steps of its own, and one address an array.
+                let (outs, last) = out.as_chunks_mut::<4>();
+                let (fours, last_scales) = scales.as_chunks::<4>();
+                let (biases, last_bias) = bias.as_chunks::<4>();
+                if bias.is_empty() {
+                    let rows = outs.as_flattened_mut().iter_mut().zip(fours.as_flattened());
+                    rows.for_each(|(out, &scale)| *out = requantize(*out, scale));
+                    last.iter_mut().zip(last_scales).for_each(|(out, &scale)| *out = requantize(*out, scale));
+                    return;
+                }
+                for ((out, scales), bias) in outs.iter_mut().zip(fours).zip(biases) {
+                    for ((out, &scale), &bias) in out.iter_mut().zip(scales).zip(bias) {
+                        *out = requantize(*out, scale).saturating_add(bias);
+                    }
+                }
+                for ((out, &scale), &bias) in last.iter_mut().zip(last_scales).zip(last_bias) {
+                    *out = requantize(*out, scale).saturating_add(bias);
+                }
             },
         );
     }
+}
+
+/// Bits of the largest sum that a matrix can have with inputs of its width, 32 if that is not known.
+fn sum_bits(tensor: &Tensor) -> i32 {
+    let weight = match tensor.packing() {
+        Some(Packing::Int8 | Packing::Int8Pairs) => 128,
+        Some(Packing::Int8Groups(_)) => 128 * 15,
+        Some(Packing::Int4(_)) => 8 * 255,
+        None => return 32,
+    };
+    let bits @ 8..=16 = tensor.entry.in_bits else { return 32 };
+    let most = tensor.cols() as u64 * weight * ((1 << (bits - 1)) - 1);
+    64 - most.leading_zeros() as i32
 }
 
 /// `out[t] = W x[t] + b`.

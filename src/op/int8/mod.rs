@@ -7,19 +7,21 @@
 //! | output of a linear, logits | i32, fraction bits fixed by the blob |
 //! | hidden state | i16, fraction bits fixed by the blob for each norm |
 //! | keys, values | i8, one dynamic scale a position and head |
-//! | softmax weights | Q15 |
+//! | softmax weights, times the scales of the values | 15 bits of the largest |
 
 pub(crate) mod attention;
+pub(crate) mod cache;
 mod embedding;
 mod feed_forward;
 mod layer_norm;
 mod linear;
 mod quantize;
+pub(crate) mod softmax;
 
 use crate::arena::Sizes;
 use crate::blob::Tensor;
 use crate::blob::layout::{Block, SpecHeader};
-use crate::engine::{AttendScratch, Cached, Engine, EngineKind};
+use crate::engine::{AttendScratch, Cached, Engine, EngineKind, Place};
 use crate::kernel::specialized;
 use crate::num::Scale;
 use crate::observe::{Logits, Row};
@@ -34,7 +36,7 @@ impl Engine for Int8 {
     type Hidden = i16;
     type Input = i16;
     type Wide = i32;
-    type Cache = i8;
+    type Cache = u8;
     type Scale = Scale;
     const SCALES: usize = 1;
 
@@ -60,10 +62,10 @@ impl Engine for Int8 {
         linear::linear(linear, x, scales, out);
     }
 
-    fn store(self, wide: &[i32], frac: i8, heads: usize, rows: &mut [i8], scales: &mut [Scale]) {
+    fn store(self, wide: &[i32], frac: i8, heads: usize, place: Place, rows: &mut [u8], scales: &mut [Scale]) {
         specialized(
             #[inline(always)]
-            || quantize::store(wide, frac, heads, rows, scales),
+            || cache::store(wide, frac, heads, place, rows, scales),
         );
     }
 

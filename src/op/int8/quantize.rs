@@ -1,6 +1,6 @@
 //! Dynamic quantization: the largest magnitude of a vector sets its scale, found and applied in integers.
 
-use crate::num::{Scale, round_shift};
+use crate::num::{Scale, high_product};
 
 /// Quantizes `x` (`frac` fraction bits) to `bits` bits, symmetric: element `i` of `out` times the scale, over
 /// `2^(bits-1) - 1`, is `x[i]` within half a step.
@@ -9,23 +9,31 @@ pub(super) fn dynamic(x: impl Iterator<Item = i32> + Clone, frac: i8, bits: u8, 
     quantize(x, frac, bits, out.iter_mut(), |q| q as i16)
 }
 
-/// A hidden state as the input of a linear. At 16 bits it already is one.
+/// A hidden state as the input of a linear. At 16 bits it already is one, but for -2^15.
 #[inline(always)]
 pub(super) fn hidden(x: &[i16], frac: i8, bits: u8, out: &mut [i16]) -> Scale {
     if bits == 16 {
-        out.iter_mut().zip(x).for_each(|(out, &x)| *out = x);
+        out.iter_mut().zip(x).for_each(|(out, &x)| *out = x.max(-i16::MAX));
         return Scale { mantissa: i16::MAX as u16, exponent: -(frac as i16) };
     }
     dynamic(x.iter().map(|&x| x as i32), frac, bits, out)
 }
 
-/// One token's key or value: 8 bits, a scale for each head.
+/// One head of a key or value to 8 bits.
 #[inline(always)]
-pub(super) fn store(wide: &[i32], frac: i8, heads: usize, rows: &mut [i8], scales: &mut [Scale]) {
-    let head_dim = (wide.len() / heads.max(1)).max(1);
-    let heads = wide.chunks_exact(head_dim).zip(rows.chunks_exact_mut(head_dim)).zip(scales);
-    for ((wide, row), scale) in heads {
-        *scale = quantize(wide.iter().copied(), frac, 8, row.iter_mut(), |q| q as i8);
+pub(super) fn bytes<'o>(wide: &[i32], frac: i8, out: impl Iterator<Item = &'o mut u8>) -> Scale {
+    quantize(wide.iter().copied(), frac, 8, out, |q| q as u8)
+}
+
+/// The largest magnitude, or one more.
+///
+/// `-x - 1` stands for a negative `x`: one step with the sign, and none of them overflows.
+#[inline(always)]
+fn bound(mut x: impl Iterator<Item = i32> + Clone) -> u32 {
+    match x.clone().fold(0, |largest, x| (x ^ (x >> 31)).max(largest)) {
+        // All are 0 or -1.
+        0 => x.any(|x| x != 0) as u32,
+        largest => largest as u32 + 1,
     }
 }
 
@@ -37,26 +45,35 @@ fn quantize<'o, T: 'o>(
     out: impl Iterator<Item = &'o mut T>,
     narrow: impl Fn(i32) -> T,
 ) -> Scale {
-    let largest = x.clone().fold(0, |m: u32, x| m.max(x.unsigned_abs()));
+    let largest = bound(x.clone());
     let (scale, shift) = Scale::of_largest(largest, frac as i32);
     // 2^(bits-1) - 1 over the mantissa, in Q(32 - bits): at least 16 significant bits, below 2^17.
     let headroom = 32 - bits as i32;
     let steps = (1u32 << (bits - 1)) - 1;
-    let inverse = (steps << headroom).checked_div(scale.mantissa as u32).unwrap_or(0);
+    let inverse = (steps << headroom).checked_div(scale.mantissa as u32).unwrap_or(0) as i32;
     let shift = headroom + shift;
-    if let 1..=32 = shift {
-        // The usual case: the result is the low word, for which a logical shift does.
+    if largest < 1 << 15 {
+        // `shift` has become smaller by the bits that the mantissa is longer than `largest`: products stay below
+        // steps * 2^headroom, an i32.
         let half = 1 << (shift - 1);
         for (out, x) in out.zip(x) {
-            *out = narrow(((x as i64 * inverse as i64 + half) as u64 >> shift) as i32);
+            *out = narrow(x.wrapping_mul(inverse).wrapping_add(half) >> shift);
         }
     } else {
+        // The upper word of the product holds the result and at least a bit to round by: the inverse goes up to its 31
+        // bits, and where the result is near the end of the lower word, `x` goes up, which then has bits to spare.
+        let up = (33 - INVERSE_UP - shift).max(0);
+        let shift = shift + INVERSE_UP + up - 32;
+        let (inverse, half) = (inverse << INVERSE_UP, 1 << (shift - 1));
         for (out, x) in out.zip(x) {
-            *out = narrow(round_shift(x as i64 * inverse as i64, shift) as i32);
+            *out = narrow(high_product(x << up, inverse).wrapping_add(half) >> shift);
         }
     }
     scale
 }
+
+/// What brings an inverse, below 2^17, below 2^31.
+const INVERSE_UP: i32 = 14;
 
 #[cfg(test)]
 mod tests {

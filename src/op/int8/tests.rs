@@ -106,7 +106,7 @@ fn check_embedding(table: &Made, weights: &[i8], scales: &[u16], steps: &[u32], 
             f64::from(steps[col % steps.len()].wrapping_mul(position.into())) * core::f64::consts::TAU * power(-32);
         let sinusoid = if col < steps.len() { phase.sin() } else { phase.cos() };
         let part = f64::from(weights[id as usize * cols + col]) * factor;
-        let wanted = (part + sinusoid).clamp(-32767.0 * power(-frac), 32767.0 * power(-frac));
+        let wanted = (part + sinusoid).clamp(-32768.0 * power(-frac), 32767.0 * power(-frac));
         let bound = 0.5 * power(-frac) + power(-19) + part.abs() * 0.5 / multiplier.max(1.0);
         let found = f64::from(found) * power(-frac);
         assert!((found - wanted).abs() <= bound, "column {col} of {cols}: {found}, not {wanted} +- {bound}");
@@ -158,7 +158,8 @@ struct Norm<'a> {
 
 impl Norm<'_> {
     /// Runs the operator and holds it to f64. A centred value is off by half a unit of `wide` each for the residual
-    /// and the mean, and by half of its 24th bit; it moves the deviation as much, hence twice, over the deviation.
+    /// and the mean, and by half of its 24th bit; it moves the deviation as much, hence twice, over the deviation. The
+    /// sum with beta is cut eight bits below the output's last, and the factor before that costs half as much.
     fn check(&self) {
         let mut norm = Made::vector(self.gamma).bias(self.beta);
         (norm.entry.scale_shift, norm.entry.out_frac, norm.entry.in_bits) = (self.gamma_frac, self.out_frac, 16);
@@ -181,8 +182,9 @@ impl Norm<'_> {
             let gamma = f64::from(self.gamma[i]) * power(-i32::from(self.gamma_frac));
             let out = power(-i32::from(self.out_frac));
             let wanted = normal * gamma + f64::from(self.beta[i]) * power(-16);
-            let wanted = wanted.clamp(-32767.0 * out, 32767.0 * out);
-            let bound = 0.5 * out + gamma.abs() * (off / deviation * (1.0 + normal.abs()) + power(-22));
+            let wanted = wanted.clamp(-32768.0 * out, 32767.0 * out);
+            let bound =
+                (0.5 + 1.5 * power(-8)) * out + gamma.abs() * (off / deviation * (1.0 + normal.abs()) + power(-22));
             let found = f64::from(found) * out;
             assert!((found - wanted).abs() <= bound, "element {i}: {found}, not {wanted} +- {bound}");
         }
@@ -251,34 +253,4 @@ fn norms_of_extreme_inputs_are_those_of_f64() {
             }
         }
     }
-}
-
-proptest! {
-    #[test]
-    fn stored_rows_are_within_half_a_step_a_head(
-        heads in 1usize..6, head_dim in 1usize..20, frac in -4i8..=20, drops in any::<[u8; 6]>(), seed: u64,
-    ) {
-        let mut noise = Noise(seed);
-        let wide: Vec<i32> =
-            (0..heads * head_dim).map(|i| (noise.bits() as i32) >> (drops[i / head_dim] % 32)).collect();
-        let (mut rows, mut scales) = (vec![1; wide.len()], vec![Scale::default(); heads]);
-        Int8.store(&wide, frac, heads, &mut rows, &mut scales);
-        for (i, (&found, &x)) in rows.iter().zip(&wide).enumerate() {
-            let unit = unit(scales[i / head_dim], 127.0);
-            let wanted = f64::from(x) * power(-i32::from(frac));
-            let error = (f64::from(found) * unit - wanted).abs();
-            // The scale is rounded up to 16 bits.
-            prop_assert!(error <= unit * (0.5 + 127.0 * power(-14)), "{} {} {}", found, unit, wanted);
-        }
-    }
-}
-
-#[test]
-fn stored_extremes_and_zeros() {
-    let wide = [i32::MIN, i32::MAX, 0, 0, i32::MIN, i32::MIN];
-    let (mut rows, mut scales) = ([9; 6], [Scale { mantissa: 5, exponent: 5 }; 3]);
-    Int8.store(&wide, 16, 3, &mut rows, &mut scales);
-    assert_eq!(rows, [-127, 127, 0, 0, -127, -127]);
-    assert_eq!(scales.map(|scale| unit(scale, 1.0)), [32768.0, 0.0, 32768.0]);
-    assert_eq!(scales[1], Scale::default());
 }

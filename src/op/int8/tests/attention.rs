@@ -1,6 +1,56 @@
 //! Attention over caches that [`Int8::store`] filled, against softmax in f64 over the stored values.
 
 use super::*;
+use crate::engine::{Room, Side};
+use crate::kernel::Packing;
+use crate::num::Multiplier;
+
+/// A cache of `wide`, a row a position.
+struct Cache {
+    rows: Vec<u8>,
+    scales: Vec<Scale>,
+    room: Room,
+    visible: usize,
+    /// What it stands for, a row a position.
+    meant: Vec<f64>,
+}
+
+impl Cache {
+    fn of(wide: &[i32], d: usize, heads: usize, frac: i8, room: Room, side: Side) -> Self {
+        let (visible, head_dim) = (wide.len() / d, d / heads);
+        let padded = head_dim.next_multiple_of(4);
+        // What was there before must not count.
+        let mut rows = vec![0x55; room.capacity * heads * padded];
+        let mut scales = vec![Scale { mantissa: 1 << 15, exponent: 99 }; room.capacity * heads];
+        for (position, wide) in wide.chunks(d).enumerate() {
+            Int8.store(wide, frac, heads, Place { side, position, room }, &mut rows, &mut scales);
+        }
+        // The matrices that `cache` describes, read by the packer's code.
+        let byte = |head: usize, position: usize, i: usize| {
+            let bytes = &rows[head * padded * room.capacity..];
+            let chunk = room.chunk;
+            let code = match side {
+                Side::Keys => Packing::Int8.weight(bytes, head_dim, position, i),
+                Side::Values => {
+                    let bytes = &bytes[position / chunk * chunk * padded..];
+                    Packing::Int8.weight(bytes, chunk, i, position % chunk)
+                }
+            };
+            f64::from(code.unwrap())
+        };
+        let meant = (0..visible * d)
+            .map(|i| {
+                let (position, head) = (i / d, i % d / head_dim);
+                byte(head, position, i % head_dim) * unit(scales[head * room.capacity + position], 127.0)
+            })
+            .collect();
+        Cache { rows, scales, room, visible, meant }
+    }
+
+    fn cached(&self) -> Cached<'_, Int8> {
+        Cached { rows: &self.rows, scales: &self.scales, room: self.room, visible: self.visible }
+    }
+}
 
 /// One query over so many positions; keys and values by position.
 struct Case {
@@ -27,39 +77,43 @@ impl Case {
         Case { heads, frac: 16, value_frac: 16, query, keys, values }
     }
 
-    /// The cache of `wide`, and what it stands for.
-    fn cache(&self, wide: &[i32], frac: i8) -> (Vec<i8>, Vec<Scale>, Vec<f64>) {
+    fn caches(&self, room: Room) -> [Cache; 2] {
         let (d, heads) = (self.query.len(), self.heads);
-        let len = wide.len() / d;
-        let (mut rows, mut scales) = (vec![0; wide.len()], vec![Scale::default(); len * heads]);
-        for ((wide, rows), scales) in wide.chunks(d).zip(rows.chunks_mut(d)).zip(scales.chunks_mut(heads)) {
-            Int8.store(wide, frac, heads, rows, scales);
-        }
-        let of_head = |i: usize| unit(scales[i / d * heads + i % d / (d / heads)], 127.0);
-        let meant = rows.iter().enumerate().map(|(i, row)| f64::from(*row) * of_head(i)).collect();
-        (rows, scales, meant)
+        [
+            Cache::of(&self.keys, d, heads, self.frac, room, Side::Keys),
+            Cache::of(&self.values, d, heads, self.value_frac, room, Side::Values),
+        ]
+    }
+
+    fn exact(&self) -> Room {
+        Room::exact(self.keys.len() / self.query.len())
     }
 
     /// What the engine makes of it, as values.
     fn found(&self) -> Vec<f64> {
-        let (keys, key_scales, _) = self.cache(&self.keys, self.frac);
-        let (values, value_scales, _) = self.cache(&self.values, self.value_frac);
         let (d, len) = (self.query.len(), self.keys.len() / self.query.len());
-        let mut query = self.query.clone();
-        let (mut scores, mut inputs) = (vec![-1; len], vec![-1; len + d / self.heads]);
-        let keys = Cached { rows: &keys, scales: &key_scales };
-        let values = Cached { rows: &values, scales: &value_scales };
-        let scratch = &mut AttendScratch { scores: &mut scores, inputs: &mut inputs };
-        Int8.attend(&mut query, self.frac, keys, values, self.value_frac, self.heads, scratch);
+        let run = |room: Room| {
+            let [keys, values] = self.caches(room);
+            let mut query = self.query.clone();
+            let head_dim = d / self.heads;
+            let (mut scores, mut inputs) = (vec![-1; len.max(head_dim)], vec![-1; (len + 15 + head_dim + 3) & !3]);
+            let scratch = &mut AttendScratch { scores: &mut scores, inputs: &mut inputs };
+            let (keys, values) = (keys.cached(), values.cached());
+            Int8.attend(&mut query, self.frac, keys, values, self.value_frac, self.heads, scratch);
+            query
+        };
+        let query = run(self.exact());
+        for limit in [len, len + 9, len + 40] {
+            assert_eq!(run(Room::up_to(limit)), query, "the same however values are laid");
+        }
         query.iter().map(|x| f64::from(*x) * power(-i32::from(self.value_frac))).collect()
     }
 
     /// Softmax in f64. The bound adds up what `docs/numerics.md` says is rounded: the query to 16 bits and the score
-    /// to Q16, which scale the weights; numerators to Q15; their products with the value scales to 15 bits of the
-    /// largest product; the reciprocal and 1/127 to 15 bits; the context to its format.
+    /// to Q16, which scale the weights; numerators to 4e-6; their products with the value scales to 15 bits of the
+    /// largest product; the context to its format.
     fn wanted(&self) -> Vec<Wanted> {
-        let (_, _, keys) = self.cache(&self.keys, self.frac);
-        let (_, _, values) = self.cache(&self.values, self.value_frac);
+        let [Cache { meant: keys, .. }, Cache { meant: values, .. }] = self.caches(self.exact());
         let (d, head_dim) = (self.query.len(), self.query.len() / self.heads);
         let largest = |x: &mut dyn Iterator<Item = f64>| x.fold(0f64, |m, x| m.max(x.abs()));
         let head = |head: usize| {
@@ -89,10 +143,10 @@ impl Case {
             let products = || weights.iter().zip(&of_row).map(|(w, v)| w * v);
             let total: f64 = products().sum();
             let count = keys.len() as f64;
-            // Half a unit of each numerator, once in the context and once in the sum, and half a unit of each product.
-            let numerators = power(-16) * (of_row.iter().sum::<f64>() + count * total / sum);
-            let rounded = numerators + count * power(-15) * products().fold(0.0, f64::max);
-            let bound = (total * ((2.0 * score_off).exp_m1() + power(-13)) + rounded) / sum;
+            // Half a unit of each product, of which the largest has 30 889 at least, and each numerator's own error, in the
+            // context and in the sum.
+            let rounded = count / (2.0 * 30_889.0) * products().fold(0.0, f64::max);
+            let bound = (total * ((2.0 * score_off).exp_m1() + 8e-6) + rounded) / sum;
             Wanted { context, bound: bound + 0.5 * power(-i32::from(self.value_frac)) }
         };
         (0..self.heads).map(head).collect()
@@ -167,7 +221,7 @@ fn holds_at_the_largest_sizes_and_values() {
 fn vectors_of_zeros_weigh_alike() {
     let random = Case::random(2, 5, 7, 15, 9);
     let mean = |values: &[f64], head: usize| values.chunks(10).map(|row| row[head]).sum::<f64>() / 7.0;
-    let (_, _, values) = random.cache(&random.values, 16);
+    let [_, Cache { meant: values, .. }] = random.caches(random.exact());
     for case in [
         Case { query: vec![0; 10], keys: random.keys.clone(), values: random.values.clone(), ..random },
         Case { query: random.query.clone(), keys: vec![0; 70], values: random.values.clone(), ..random },
@@ -209,5 +263,95 @@ fn an_unattended_outlier_leaves_the_attended_position_alone() {
                 "2^{larger} times as large beside {attended}: {found}, not {wanted}"
             );
         }
+    }
+}
+
+proptest! {
+    /// What the issue asks of 16-bit probabilities, on scores as they are: ordinary ones, one far above all others, all
+    /// the same, and with value scales that differ.
+    #[test]
+    fn probabilities_are_within_3e_5(len in 1usize..80, spread in 0u32..31, one_scale: bool, peak: bool, seed: u64) {
+        let worst = probability_error(len, spread, one_scale, peak, seed);
+        prop_assert!(worst <= 3e-5, "{}", worst);
+    }
+}
+
+/// The largest error of `weight / scale / sum` against softmax in f64.
+fn probability_error(len: usize, spread: u32, one_scale: bool, peak: bool, seed: u64) -> f64 {
+    let mut noise = Noise(seed);
+    let scale =
+        |noise: &mut Noise| Scale { mantissa: (1 << 14) + noise.bits() as u16 % ((1 << 14) + 1), exponent: -13 };
+    let one = scale(&mut noise);
+    let scales: Vec<Scale> = (0..len).map(|_| if one_scale { one } else { scale(&mut noise) }).collect();
+    // Scores are made of sums: with these keys and this multiplier, of sums in Q16 as they are.
+    let (keys, multiplier) =
+        (vec![Scale { mantissa: 1 << 14, exponent: 0 }; len], Multiplier { mantissa: 1 << 14, shift: 44 });
+    let mut sums: Vec<i32> = (0..len).map(|_| noise.bits() as i32 >> spread).collect();
+    if peak {
+        sums[len / 2] = i32::MAX;
+    }
+    let mut found = sums.clone();
+    let peak = softmax::scores(multiplier, &keys, &scales, &mut found);
+    let scores: Vec<f64> = found.iter().map(|score| f64::from(*score) * power(-16)).collect();
+    let mut weights = vec![-1; len];
+    let normalizer = softmax::softmax(peak, &scales, &found, &mut weights);
+    let top = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let total: f64 = scores.iter().map(|score| (score - top).exp2()).sum();
+    let sum = normalizer.sum as f64 * power(-30);
+    let probability =
+        |weight: i16, scale: Scale| f64::from(weight) * power(normalizer.exponent) / unit(scale, 1.0) / sum;
+    let found = weights.iter().zip(&scales).map(|(weight, scale)| {
+        assert!(*weight >= 0);
+        probability(*weight, *scale)
+    });
+    let largest = scales.iter().map(|scale| scale.mantissa).max().unwrap();
+    found
+        .zip(&scores)
+        .zip(&scales)
+        // A position whose value is small has a coarser weight by as much as its weight counts less.
+        .map(|((found, score), scale)| {
+            (found - (score - top).exp2() / total).abs() * f64::from(scale.mantissa) / f64::from(largest)
+        })
+        .fold(0.0, f64::max)
+}
+
+#[test]
+fn the_largest_error_of_probabilities() {
+    let cases = (0..2000u64).map(|i| probability_error(1 + i as usize % 64, i as u32 % 31, i % 2 == 0, i % 7 == 0, i));
+    let worst = cases.fold(0.0, f64::max);
+    std::println!("largest error of a probability: {worst:.2e}");
+    assert!(worst <= 3e-5, "{worst}");
+}
+
+proptest! {
+    #[test]
+    fn stored_rows_are_within_half_a_step_a_head(
+        heads in 1usize..6, head_dim in 1usize..20, len in 1usize..40, frac in -4i8..=20, drops in any::<[u8; 6]>(),
+        values: bool, growing: bool, seed: u64,
+    ) {
+        let mut noise = Noise(seed);
+        let d = heads * head_dim;
+        let wide: Vec<i32> =
+            (0..len * d).map(|i| (noise.bits() as i32) >> (drops[i % d / head_dim] % 32)).collect();
+        let room = if growing { Room::up_to(len + 3) } else { Room::exact(len) };
+        let side = if values { Side::Values } else { Side::Keys };
+        let cache = Cache::of(&wide, d, heads, frac, room, side);
+        for (i, (&found, &x)) in cache.meant.iter().zip(&wide).enumerate() {
+            let unit = unit(cache.scales[i % d / head_dim * room.capacity + i / d], 127.0);
+            let wanted = f64::from(x) * power(-i32::from(frac));
+            // The scale is rounded up to 16 bits.
+            prop_assert!((found - wanted).abs() <= unit * (0.5 + 127.0 * power(-14)), "{} {} {}", found, unit, wanted);
+        }
+    }
+}
+
+#[test]
+fn stored_extremes_and_zeros() {
+    let wide = [i32::MIN, i32::MAX, 0, 0, i32::MIN, i32::MIN];
+    for side in [Side::Keys, Side::Values] {
+        let cache = Cache::of(&wide, 6, 3, 16, Room::exact(1), side);
+        assert_eq!(cache.meant, [-32768.0, 32768.0, 0.0, 0.0, -32768.0, -32768.0]);
+        let scales = [0, 4, 8].map(|i| unit(cache.scales[i], 1.0));
+        assert_eq!(scales, [32768.0, 0.0, 32768.0]);
     }
 }
