@@ -11,6 +11,7 @@ mod groups;
 mod int8;
 mod order;
 mod panel;
+mod small;
 
 use super::layout::TILE;
 use super::{Packing, ROWS, dsp};
@@ -32,6 +33,9 @@ const STEP: usize = 4 * TILE;
 /// [`portable::multiply`].
 #[inline(never)]
 pub fn multiply(packing: Packing, weights: &[u8], cols: usize, x: &[i16], rows: usize, out: &mut [i32]) {
+    if packing == Packing::Int8 && small::multiply(weights, cols, x, rows, out) {
+        return;
+    }
     let some = |n| NonZeroUsize::new(n).unwrap_or(NonZeroUsize::MIN);
     match Matrix::of(packing, weights, some(cols), some(rows)) {
         Some(matrix) => matrix.times(x, out),
