@@ -69,14 +69,16 @@ pub(crate) fn cfgs(target: &str, known: &str, flags: &str, [dsp, mve]: [bool; 2]
     }
     values("target-feature").flat_map(|list| list.split(',')).for_each(|feature| has.apply(feature));
     let mve = armv8m && (has.mve || mve);
-    let mut cfgs = Vec::new();
-    // Of Armv8-M Mainline too: it has all of Armv7-M.
-    cfgs.push(if has.dsp || dsp || mve { "latimer_dsp" } else { "latimer_armv7m" });
+    if !(has.dsp || dsp || mve) {
+        // Armv8-M Mainline has all of Armv7-M.
+        return vec!["latimer_armv7m"];
+    }
+    let mut cfgs = vec!["latimer_dsp"];
     if mve {
         cfgs.push("latimer_mve");
     }
-    // Where there are kernels in assembly: on Armv8-M it must name a core.
-    if armv8m && !cfgs.is_empty() {
+    // Where there are kernels in assembly that Armv7-M has not: on Armv8-M it must name a core.
+    if armv8m {
         cfgs.push("latimer_armv8m");
     }
     cfgs
