@@ -4,7 +4,7 @@
 //!
 //! No part of the crate's interface.
 
-use crate::arena::{BLOCK_TOKENS, Carver};
+use crate::arena::Carver;
 use crate::blob::layout::{NONE, SpecHeader, TensorEntry};
 use crate::blob::tensor::dtype;
 use crate::blob::{CRC32, Tensor};
@@ -13,7 +13,7 @@ use crate::kernel::{self, Packing};
 use crate::model::Model;
 use crate::num::{Multiplier, Scale};
 use crate::op::int8::Int8;
-use crate::op::int8::attention::normalize;
+use crate::op::int8::attention::{TOGETHER, normalize};
 use crate::op::int8::cache::Head;
 use crate::op::int8::softmax;
 use crate::search::Best;
@@ -176,7 +176,7 @@ pub fn attend<M: Marks>(memory: &mut [u8], lookup: &Lookup, part: Part) -> Optio
     let len = room.capacity * heads * padded;
     let [keys, values] = [carver.take::<u8>(len).ok()?, carver.take::<u8>(len).ok()?];
     let scales = carver.take::<Scale>(room.capacity * heads).ok()?;
-    let together = tokens.min(BLOCK_TOKENS);
+    let together = tokens.min(TOGETHER);
     let scores = carver.take::<i32>(together * positions.max(2 * head_dim)).ok()?;
     let inputs = carver.take::<i16>(together * (room.capacity + padded)).ok()?;
     fill(query, |i| signed(7, i, 18));

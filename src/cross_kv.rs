@@ -1,6 +1,6 @@
 //! Keys and values of every cross-attention: projected once a phrase, read at every step.
 
-use crate::arena::{BLOCK_TOKENS, Carver, Kv, Work};
+use crate::arena::{Carver, Kv, Work};
 use crate::blob::Blob;
 use crate::blob::layout::Role;
 use crate::engine::{Engine, Room};
@@ -25,9 +25,10 @@ pub(crate) fn project<E: Engine>(
         let role = |role| tensors.decoder(spec.encoder_blocks(), i, role);
         let [key, value] = [role(Role::CrossK)?, role(Role::CrossV)?];
         let mut kv = Kv::<E>::carve(&mut carver, Room::exact(hidden.len() / d_model), d_model, heads)?;
-        for (n, hidden) in hidden.chunks_mut(BLOCK_TOKENS * d_model).enumerate() {
+        let together = work.tokens(d_model);
+        for (n, hidden) in hidden.chunks_mut(together * d_model).enumerate() {
             let tokens = Tokens { hidden, frac };
-            store_kv(engine, [&key, &value], heads, &tokens, n * BLOCK_TOKENS, &mut kv, work);
+            store_kv(engine, [&key, &value], heads, &tokens, n * together, &mut kv, work);
         }
     }
     Ok(())

@@ -1,6 +1,6 @@
 //! The encoder: source ids to hidden states.
 
-use crate::arena::{BLOCK_TOKENS, Carver, Kv, Work};
+use crate::arena::{Carver, Kv, Work};
 use crate::blob::Blob;
 use crate::blob::layout::Role;
 use crate::engine::{Engine, Room};
@@ -10,8 +10,8 @@ use crate::observe::{Observer, Stage};
 
 /// Encodes `ids` into `hidden` (`ids.len() x d_model`); returns the hidden states' fraction bits.
 ///
-/// `region` takes the keys and values of one block after the other. Within a block: those of all tokens first, then
-/// each block of tokens attends and feeds forward in place.
+/// `region` takes the keys and values of one block after the other. Within a block: those of all tokens first, then all
+/// attend, then all feed forward, in place; as many at a time as the work buffers hold.
 pub(crate) fn encode<E: Engine>(
     engine: E,
     blob: &Blob,
@@ -49,12 +49,17 @@ pub(crate) fn encode<E: Engine>(
             fc2: tensors.encoder(i, Role::Fc2)?,
             norm: tensors.encoder(i, Role::FinalNorm)?,
         };
-        for (n, hidden) in hidden.chunks_mut(BLOCK_TOKENS * d_model).enumerate() {
-            store_kv(engine, [&key, &value], heads, &Tokens { hidden, frac }, n * BLOCK_TOKENS, &mut kv, work);
+        let together = work.tokens(d_model);
+        for (n, hidden) in hidden.chunks_mut(together * d_model).enumerate() {
+            store_kv(engine, [&key, &value], heads, &Tokens { hidden, frac }, n * together, &mut kv, work);
         }
-        for hidden in hidden.chunks_mut(BLOCK_TOKENS * d_model) {
-            let mut tokens = Tokens { hidden, frac };
-            attend(engine, &attention, header, &mut tokens, &kv, ids.len(), work);
+        // A token's scores lie beside its query.
+        for hidden in hidden.chunks_mut(work.tokens(d_model + ids.len()) * d_model) {
+            attend(engine, &attention, header, &mut Tokens { hidden, frac }, &kv, ids.len(), work);
+        }
+        let frac_between = attention.norm.entry.out_frac;
+        for hidden in hidden.chunks_mut(work.tokens(layers.fc1.rows().max(d_model)) * d_model) {
+            let mut tokens = Tokens { hidden, frac: frac_between };
             feed_forward(engine, &layers, header, &block, &mut tokens, work);
         }
         frac = layers.norm.entry.out_frac;

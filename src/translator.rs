@@ -46,6 +46,8 @@ pub struct Translator<'m> {
     pub(crate) target_ids: &'m mut [u16],
     /// What the phases share.
     region: &'m mut [u8],
+    /// Bytes of the cross-attention's keys and values, for the phrase encoded.
+    cross_len: usize,
     pub(crate) source_len: usize,
     pub(crate) target_len: usize,
     position: usize,
@@ -100,6 +102,7 @@ impl<'m> Translator<'m> {
             source_ids,
             target_ids,
             region: carver.rest(),
+            cross_len: 0,
             source_len: 0,
             target_len: 0,
             position: 0,
@@ -227,14 +230,15 @@ impl<'m> Translator<'m> {
     }
 
     fn encode_with<E: Engine>(&mut self, engine: E, observer: &mut impl Observer) -> Result<(), Error> {
-        let (blob, limits) = (self.blob, self.limits);
-        let (spec, d_model) = (blob.spec(), blob.spec().d_model());
-        let mut carver = Carver::new(self.region);
-        let cross = carver.take::<u8>(self.plan.cross)?;
-        let mut state = Carver::new(carver.take::<u8>(self.plan.state)?);
-        let mut work = Work::<E>::carve(carver.rest(), spec, limits)?;
+        let blob = self.blob;
         let ids = self.source_ids.get(..self.source_len).unwrap_or_default();
-        let hidden = state.take(ids.len() * d_model)?;
+        // The phrase's own plan: what it leaves of the arena is work buffers.
+        let cross_len = self.plan_of(self.source_len, 1)?.cross;
+        self.cross_len = cross_len;
+        let mut carver = Carver::new(self.region);
+        let cross = carver.take::<u8>(cross_len)?;
+        let hidden = carver.take(ids.len() * blob.spec().d_model())?;
+        let mut work = Work::<E>::carve(carver.rest(), &blob, ids.len(), ids.len())?;
         let frac = encoder::encode(engine, &blob, ids, hidden, cross, &mut work, observer)?;
         cross_kv::project(engine, &blob, hidden, frac, cross, &mut work)
     }
@@ -261,22 +265,25 @@ impl<'m> Translator<'m> {
     fn step_with<E: Engine>(&mut self, engine: E, id: u16, observer: &mut impl Observer) -> Result<u16, Error> {
         let (blob, limits) = (self.blob, self.limits);
         let mut carver = Carver::new(self.region);
-        let cross = carver.take::<u8>(self.plan.cross)?;
-        let own = carver.take::<u8>(self.plan.state)?;
-        let mut work = Work::<E>::carve(carver.rest(), blob.spec(), limits)?;
+        let cross = carver.take::<u8>(self.cross_len)?;
+        let own = carver.take::<u8>(self.plan.own)?;
+        let positions = self.source_len.max(limits.target_tokens as usize);
+        let mut work = Work::<E>::carve(carver.rest(), &blob, positions, 1)?;
         let caches = decoder::Caches { cross, own, source_len: self.source_len, limits };
         decoder::step(engine, &blob, id, self.position, caches, &mut work, observer)
     }
 
     /// What a phrase of this size needs is what the plan says for limits of this size.
     fn note_high_water(&mut self) {
-        let limits = Limits {
-            source_tokens: self.source_len as u16,
-            target_tokens: self.position.max(1) as u16,
-            text_bytes: self.limits.text_bytes,
-        };
-        if let Ok(plan) = ArenaPlan::new(self.blob.spec(), self.blob.engine(), limits) {
+        if let Ok(plan) = self.plan_of(self.source_len, self.position.max(1)) {
             self.high_water = self.high_water.max(plan.total());
         }
+    }
+
+    /// The plan for limits of exactly so many tokens.
+    fn plan_of(&self, source: usize, target: usize) -> Result<ArenaPlan, Error> {
+        let text_bytes = self.limits.text_bytes;
+        let limits = Limits { source_tokens: source as u16, target_tokens: target as u16, text_bytes };
+        ArenaPlan::new(self.blob.spec(), self.blob.engine(), limits)
     }
 }

@@ -1,8 +1,7 @@
 //! Typed buffers cut from the arena's bytes, as the plan has them.
 
-use super::Limits;
-use super::plan::{BLOCK_TOKENS, cache_len, round_up, scores_len, weights_len};
-use crate::blob::spec::Spec;
+use super::plan::{Sizes, WorkShape, cache_len, round_up};
+use crate::blob::Blob;
 use crate::engine::{Engine, Room};
 use crate::error::Error;
 use bytemuck::Pod;
@@ -71,23 +70,34 @@ pub(crate) struct Work<'a, E: Engine> {
     pub wide: &'a mut [E::Wide],
     /// One scale a token.
     pub scales: &'a mut [E::Scale],
+    /// Values of tokens that the buffers are for.
+    elements: usize,
 }
 
 impl<'a, E: Engine> Work<'a, E> {
-    pub fn carve(region: &'a mut [u8], spec: &Spec<'_>, limits: Limits) -> Result<Self, Error> {
-        let (mut ffn, mut head_dim) = (spec.d_model(), 1);
+    /// All that `region` has room for, for `most` tokens at most.
+    pub fn carve(region: &'a mut [u8], blob: &Blob, positions: usize, most: usize) -> Result<Self, Error> {
+        let (spec, sizes) = (blob.spec(), Sizes::of(blob.engine()));
+        let d_model = spec.d_model();
+        let mut shape = WorkShape { d_model, ffn: d_model, head_dim: 1, positions };
         for block in (0..spec.block_count()).filter_map(|i| spec.block(i)) {
-            ffn = ffn.max(block.ffn as usize);
-            head_dim = head_dim.max(spec.d_model() / (block.heads as usize).max(1));
+            shape.ffn = shape.ffn.max(block.ffn as usize);
+            shape.head_dim = shape.head_dim.max(d_model / (block.heads as usize).max(1));
         }
-        let longest = limits.source_tokens.max(limits.target_tokens) as usize;
-        let block = longest.min(BLOCK_TOKENS);
+        // Too small a region is what `take` finds out.
+        let tokens = shape.tokens(sizes, region.len(), most).max(1);
         let mut carver = Carver::new(region);
         Ok(Work {
-            hidden: carver.take(spec.d_model())?,
-            input: carver.take((block * ffn).max(weights_len(longest, head_dim)))?,
-            wide: carver.take(block * ffn + scores_len(longest, head_dim))?,
-            scales: carver.take(block * E::SCALES)?,
+            hidden: carver.take(d_model)?,
+            input: carver.take(shape.inputs(tokens))?,
+            wide: carver.take(shape.outputs(tokens))?,
+            scales: carver.take(shape.scales(tokens) * E::SCALES)?,
+            elements: tokens * shape.ffn,
         })
+    }
+
+    /// Tokens of so many values each for which there is room at once.
+    pub fn tokens(&self, values: usize) -> usize {
+        self.elements.checked_div(values).unwrap_or(1).max(1)
     }
 }

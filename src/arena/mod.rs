@@ -1,21 +1,22 @@
 //! The arena: every buffer of a translation, laid out before the run from the spec and the limits.
 //!
 //! ```text
-//! | source ids | target ids | cross        | state        | work            |
-//!                           | encoder K, V | hidden       | block of tokens |   while encoding
-//!                           | cross K, V   | hidden       | block of tokens |   then
-//!                           | cross K, V   | self K, V    | one token       |   while decoding
-//!                           | text and Viterbi nodes                        |   while tokenizing
+//! | source ids | target ids | text and Viterbi nodes                                |   while tokenizing
+//!                           | encoder K, V | hidden       | work of many tokens     |   while encoding
+//!                           | cross K, V   | hidden       | work of many tokens     |   then
+//!                           | cross K, V   | self K, V            | work of one token |  while decoding
 //! ```
 //!
-//! Buffers that never live at the same time share bytes; within a phase they are carved off in order.
+//! Buffers that never live at the same time share bytes; within a phase they are carved off in order, those of the source
+//! for the phrase's own number of tokens. What is left is work buffers: the more, the more tokens share a pass over the
+//! encoder's weights.
 
 mod carve;
 mod plan;
 
 pub(crate) use carve::{Carver, Kv, Work};
 pub use plan::ArenaPlan;
-pub(crate) use plan::{BLOCK_TOKENS, Sizes};
+pub(crate) use plan::Sizes;
 
 use crate::blob::container::Container;
 use crate::blob::layout::SectionKind;

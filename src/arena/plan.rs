@@ -7,8 +7,9 @@ use crate::engine::{Engine, EngineKind, Room};
 use crate::error::Error;
 use crate::text::Node;
 
-/// Tokens whose activations are in flight at once in the encoder: each weight is read once for so many tokens.
-pub(crate) const BLOCK_TOKENS: usize = 8;
+/// Tokens at least whose feed-forward activations are in flight at once in the encoder, which reads each weight once for so
+/// many. A phrase shorter than the limits leaves room for more of them.
+const LEAST_TOKENS: usize = 5;
 /// Bytes of Viterbi work for each byte of normalized text.
 const NODE_BYTES: usize = size_of::<Node>();
 
@@ -21,11 +22,15 @@ pub struct ArenaPlan {
     pub target_ids: usize,
     /// Keys and values of the encoder, then those of every cross-attention.
     pub cross: usize,
-    /// Hidden states of the encoder, then keys and values of every decoder self-attention.
-    pub state: usize,
-    /// Activations of a block of tokens and attention scratch.
-    pub work: usize,
-    /// Normalized text and Viterbi nodes, over the three regions before.
+    /// Hidden states of the encoder.
+    pub hidden: usize,
+    /// Keys and values of every decoder self-attention, where the hidden states were.
+    pub own: usize,
+    /// Activations of some tokens and attention scratch while encoding.
+    pub encode_work: usize,
+    /// The same of one token while decoding.
+    pub step_work: usize,
+    /// Normalized text and Viterbi nodes, over all of these.
     pub text: usize,
 }
 
@@ -89,6 +94,56 @@ const fn kv_bytes(sizes: Sizes, room: Room, d_model: usize, heads: usize) -> usi
     2 * (round_up(cache_len(room, d_model, heads) * sizes.cache) + round_up(room.capacity * heads * sizes.scale))
 }
 
+/// What work buffers are sized by.
+#[derive(Clone, Copy)]
+pub(super) struct WorkShape {
+    pub d_model: usize,
+    /// The widest feed-forward layer, and no narrower than `d_model`.
+    pub ffn: usize,
+    pub head_dim: usize,
+    /// Positions attended to at most.
+    pub positions: usize,
+}
+
+impl WorkShape {
+    /// Elements of linears' inputs for `tokens` tokens; while they attend, a head of a query and weights lie there.
+    pub const fn inputs(self, tokens: usize) -> usize {
+        larger(tokens * self.ffn, weights_len(self.positions, self.head_dim))
+    }
+
+    /// Elements of linears' outputs; while tokens attend, queries and scores lie there.
+    pub const fn outputs(self, tokens: usize) -> usize {
+        tokens * self.ffn + scores_len(self.positions, self.head_dim)
+    }
+
+    /// Tokens of `d_model` values that fit where `tokens` of the feed-forward layer's do.
+    pub const fn scales(self, tokens: usize) -> usize {
+        // Zero for no width at all, which no checked spec has.
+        match (tokens * self.ffn).checked_div(self.d_model) {
+            Some(scales) => scales,
+            None => 0,
+        }
+    }
+
+    const fn bytes(self, sizes: Sizes, tokens: usize) -> usize {
+        round_up(self.d_model * sizes.hidden)
+            + round_up(self.inputs(tokens) * sizes.input)
+            + round_up(self.outputs(tokens) * sizes.wide)
+            + round_up(self.scales(tokens) * sizes.scale)
+    }
+
+    /// Tokens whose feed-forward activations fit `bytes`, `most` at most.
+    pub const fn tokens(self, sizes: Sizes, bytes: usize, most: usize) -> usize {
+        let token = self.ffn * (sizes.input + sizes.wide);
+        let Some(mut tokens) = bytes.checked_div(token) else { return 0 };
+        tokens = if tokens > most { most } else { tokens };
+        while tokens > 0 && self.bytes(sizes, tokens) > bytes {
+            tokens -= 1;
+        }
+        tokens
+    }
+}
+
 impl ArenaPlan {
     /// The plan of a spec under limits.
     pub const fn new(spec: &Spec<'_>, engine: EngineKind, limits: Limits) -> Result<Self, Error> {
@@ -113,24 +168,26 @@ impl ArenaPlan {
             }
             i += 1;
         }
-        let longest = larger(source, target);
-        let block = if longest < BLOCK_TOKENS { longest } else { BLOCK_TOKENS };
+        let block = if source < LEAST_TOKENS { source } else { LEAST_TOKENS };
+        let encode = WorkShape { d_model: d, ffn, head_dim, positions: source };
+        let step = WorkShape { positions: larger(source, target), ..encode };
         Ok(ArenaPlan {
             source_ids: round_up(source * 2),
             target_ids: round_up(target * 2),
             cross: larger(encoder, cross),
-            state: larger(round_up(source * d * sizes.hidden), own),
-            work: round_up(d * sizes.hidden)
-                + round_up(larger(block * ffn, weights_len(longest, head_dim)) * sizes.input)
-                + round_up((block * ffn + scores_len(longest, head_dim)) * sizes.wide)
-                + round_up(block * sizes.scale),
+            hidden: round_up(source * d * sizes.hidden),
+            own,
+            encode_work: encode.bytes(sizes, block),
+            step_work: step.bytes(sizes, 1),
             text: round_up(limits.text_bytes as usize) + round_up(limits.text_bytes as usize * NODE_BYTES),
         })
     }
 
     /// Bytes of the whole arena.
     pub const fn total(&self) -> usize {
-        let phases = larger(self.cross.saturating_add(self.state).saturating_add(self.work), self.text);
+        let encode = self.hidden.saturating_add(self.encode_work);
+        let step = self.own.saturating_add(self.step_work);
+        let phases = larger(self.cross.saturating_add(larger(encode, step)), self.text);
         phases.saturating_add(self.source_ids + self.target_ids)
     }
 }

@@ -145,8 +145,10 @@ fn arena(plan: &ArenaPlan, limits: latimer::Limits) -> Value {
         "source_ids": plan.source_ids,
         "target_ids": plan.target_ids,
         "encoder_or_cross_kv": plan.cross,
-        "hidden_or_self_kv": plan.state,
-        "work": plan.work,
+        "hidden": plan.hidden,
+        "self_kv_over_hidden": plan.own,
+        "encode_work": plan.encode_work,
+        "step_work": plan.step_work,
         "text_and_viterbi_overlaid": plan.text,
     })
 }

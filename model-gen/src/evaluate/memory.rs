@@ -60,8 +60,9 @@ pub(super) fn map(model: &Model<'_>, limits: Limits) -> Result<Memory> {
         Part::new("source ids", plan.source_ids),
         Part::new("target ids", plan.target_ids),
         Part::new("encoder or cross-attention keys and values", plan.cross),
-        Part::new("hidden states or self-attention keys and values", plan.state),
-        Part::new("work", plan.work),
+        Part::new("hidden states and work, or self-attention keys and values and work", {
+            (plan.hidden + plan.encode_work).max(plan.own + plan.step_work)
+        }),
     ];
     match plan.total() - total(&arena) {
         0 => {}

@@ -355,7 +355,7 @@ fn check_inspect(blob: &Path) {
     let plan = model.arena_plan(Limits::DEFAULT).unwrap();
     assert_eq!(number("/arena/total_bytes"), model.arena_len(Limits::DEFAULT).unwrap());
     assert_eq!(number("/arena/total_bytes"), plan.total());
-    assert_eq!(number("/arena/work"), plan.work);
+    assert_eq!(number("/arena/encode_work"), plan.encode_work);
     assert_eq!(number("/flash/total_bytes"), bytes.len());
     assert_eq!(number("/blob/bytes"), bytes.len());
     let sections: usize =

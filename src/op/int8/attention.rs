@@ -4,7 +4,6 @@ use super::Int8;
 use super::cache::Head;
 use super::quantize::dynamic;
 use super::softmax::{Normalizer, scores, softmax};
-use crate::arena::BLOCK_TOKENS;
 use crate::engine::{AttendScratch, Cached};
 use crate::num::{Multiplier, requantize, rsqrt};
 
@@ -16,7 +15,7 @@ const SCORE_SCALE: u64 = 1_561_309_843;
 const VALUE_SCALE: u64 = 1_082_196_484;
 
 /// Tokens that attend together: each key and value is unpacked once for them.
-const TOGETHER: usize = BLOCK_TOKENS;
+pub(crate) const TOGETHER: usize = 8;
 
 /// `queries` become contexts, in `value_frac` fraction bits.
 #[inline(always)]
