@@ -165,6 +165,9 @@ pub enum Part {
     Whole,
 }
 
+/// Most positions whose softmax is measured.
+const MOST_POSITIONS: usize = 64;
+
 /// Attention of `tokens` queries.
 pub fn attend<M: Marks>(memory: &mut [u8], lookup: &Lookup, part: Part) -> Option<u32> {
     let Lookup { positions, head_dim, heads, tokens } = *lookup;
@@ -212,13 +215,18 @@ pub fn attend<M: Marks>(memory: &mut [u8], lookup: &Lookup, part: Part) -> Optio
         peak = Some(softmax::scores(multiplier, head.scales, head.scales, sums));
     }
     let peak = peak?;
+    let mut one_sums = [0; MOST_POSITIONS];
+    let one_sums = one_sums.get_mut(..positions)?;
+    one_sums.iter_mut().zip(&*sums).for_each(|(one, sum)| *one = *sum);
+    let mut one_weights = [0; MOST_POSITIONS];
+    let one_weights = one_weights.get_mut(..positions)?;
     measure::<M, _>(|| {
         for queries in query.chunks_mut(block) {
             let count = queries.len() / d_model.max(1);
             for index in 0..heads {
-                let head = Head::of(keys, index, head_dim);
                 match part {
                     Part::Scores => {
+                        let head = Head::of(keys, index, head_dim);
                         let sums = sums.get_mut(..count * positions).unwrap_or_default();
                         head.times_keys(q, sums);
                         for sums in sums.chunks_exact_mut(positions.max(1)) {
@@ -226,9 +234,8 @@ pub fn attend<M: Marks>(memory: &mut [u8], lookup: &Lookup, part: Part) -> Optio
                         }
                     }
                     Part::Softmax => {
-                        let rows = weights.chunks_exact_mut(room.capacity.max(1)).take(count);
-                        for (sums, weights) in sums.chunks_exact(positions.max(1)).zip(rows) {
-                            let _ = softmax::softmax(peak, head.scales, sums, weights);
+                        for _ in 0..count {
+                            let _ = softmax::softmax(peak, head.scales, one_sums, &mut *one_weights);
                         }
                     }
                     Part::Context | Part::Whole => {
@@ -247,7 +254,7 @@ pub fn attend<M: Marks>(memory: &mut [u8], lookup: &Lookup, part: Part) -> Optio
     });
     match part {
         Part::Scores => checksum(sums),
-        Part::Softmax => checksum(weights),
+        Part::Softmax => checksum(one_weights),
         Part::Context | Part::Whole => checksum(query),
     }
 }

@@ -74,8 +74,9 @@ mod tests {
     #[test]
     fn parts_are_within_the_stated_bound() {
         let mut worst = 0f64;
-        let value = |x| match exp2_parts(x) {
-            (mantissa, whole) => f64::from(mantissa) * 2f64.powi(-30 - whole as i32),
+        let value = |x| {
+            let (mantissa, whole) = exp2_parts(x);
+            f64::from(mantissa) * 2f64.powi(-30 - whole as i32)
         };
         for x in 0..3 << 16 {
             worst = worst.max((value(x) * (f64::from(x) / 65536.0).exp2() - 1.0).abs());

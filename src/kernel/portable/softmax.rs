@@ -23,7 +23,7 @@ pub fn softmax(one: i32, align: i32, scores: &[i32], scales: &[Scale], weights: 
                 let (mantissa, whole) = exp2_parts(one.wrapping_sub(score));
                 let whole = whole.min(FARTHEST);
                 sum += (mantissa >> whole.min(31)) as u64;
-                let product = (mantissa as u64 * ((scale.mantissa as u32) << 16) as u64 >> 32) as u32;
+                let product = ((mantissa as u64 * ((scale.mantissa as u32) << 16) as u64) >> 32) as u32;
                 // Below 2^30, of which no more than 30 bits can be dropped.
                 let shift = (whole as i32).wrapping_add(align).wrapping_sub(scale.exponent as i32) as u8;
                 *weight = ((product >> (shift.clamp(1, 31) - 1)).wrapping_add(1) >> 1) as i16;

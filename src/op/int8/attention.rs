@@ -5,6 +5,7 @@ use super::cache::Head;
 use super::quantize::dynamic;
 use super::softmax::{Normalizer, scores, softmax};
 use crate::engine::{AttendScratch, Cached};
+use crate::kernel::specialized;
 use crate::num::{Multiplier, requantize, rsqrt};
 
 /// Bits of a quantized query: on cores that multiply 16 by 16 bits they cost what 8 do.
@@ -132,17 +133,30 @@ pub(crate) fn normalize(sums: &[i32], normalizer: Normalizer, value_frac: i8, co
     let rough = u32::MAX.checked_div((sum >> 16) as u32).unwrap_or(0) as i64;
     let rest = (1 << 48) - rough * sum as i64;
     let inverse = ((rough << 14) + ((rough * rest) >> 34)) as u64;
-    let mantissa = ((inverse * VALUE_SCALE) >> 31) as u32;
+    // Below 2^31.
+    let mantissa = ((inverse * VALUE_SCALE) >> 31) as i32;
     // acc * 2^exponent * (2^-(32 - zeros) * inverse * 2^-62 * 2^30) * VALUE_SCALE * 2^-37 * 2^value_frac
     let shift = 101 - 31 - zeros as i32 - normalizer.exponent - value_frac as i32;
-    if let 33..=62 = shift {
-        // Half a unit is in the upper word alone.
-        let half = 1 << (shift - 33);
-        for (context, &sum) in context.iter_mut().zip(sums) {
-            let product = (sum as i64 * mantissa as i64) >> 32;
-            *context = (product as i32).wrapping_add(half) >> (shift - 32);
-        }
-    } else {
-        context.iter_mut().zip(sums).for_each(|(context, &sum)| *context = requantize(sum, mantissa, shift));
-    }
+    scale(sums, mantissa, shift, context);
+}
+
+/// `sum * mantissa * 2^-shift`, rounded once.
+// Not inlined: a compiler that sees where the mantissa comes from multiplies 64 bits.
+#[inline(never)]
+fn scale(sums: &[i32], mantissa: i32, shift: i32, out: &mut [i32]) {
+    specialized(
+        #[inline(always)]
+        || {
+            if let 33..=62 = shift {
+                // Half a unit is in the upper word alone.
+                let half = 1 << (shift - 33);
+                for (out, &sum) in out.iter_mut().zip(sums) {
+                    let product = (sum as i64 * mantissa as i64) >> 32;
+                    *out = (product as i32).wrapping_add(half) >> (shift - 32);
+                }
+            } else {
+                out.iter_mut().zip(sums).for_each(|(out, &sum)| *out = requantize(sum, mantissa as u32, shift));
+            }
+        },
+    );
 }

@@ -47,7 +47,7 @@ fn finish_scores(multiplier: Multiplier, keys: &[Scale], values: &[Scale], score
 /// `sum * mantissa * 2^-(32 + shift)`, rounded down, of at most [`LARGEST`]; `mantissa` is at most 2^30.
 #[inline(always)]
 fn times(sum: i32, mantissa: u32, shift: i32) -> i32 {
-    let product = sum as i64 * (mantissa & 0x7fff_ffff) as i64;
+    let product = sum as i64 * (mantissa as i32) as i64;
     if shift >= 0 { (product >> 32) as i32 >> shift.min(31) } else { times_large(product, 32 + shift) }
 }
 

@@ -102,8 +102,8 @@ fn elements() -> Vec<Case> {
         units,
     };
     vec![
-        case("softmax, n = 16", "attend softmax 16 32 1 1", 16),
-        case("softmax, n = 64", "attend softmax 64 32 1 1", 64),
+        case("softmax, n = 16, 4 heads", "attend softmax 16 32 4 1", 4 * 16),
+        case("softmax, n = 64, 4 heads", "attend softmax 64 32 4 1", 4 * 64),
         case("residual and layer norm, n = 128", "norm 128", 128),
         case("embedding, n = 128", "embed 128", 128),
         case("quantize a hidden state to 8 bits, n = 128", "quantize 128 8 0", 128),
