@@ -67,7 +67,7 @@ impl<L: Loops> Tiles for Assembly<L> {
         }
     }
 
-    /// The groups' ends are looked at once and not again for every slice of a group.
+    /// Ends are looked at once a block and not once a group.
     #[inline(never)]
     fn groups<const B: usize, const N: usize>(
         packing: Packing,
@@ -86,7 +86,10 @@ impl<L: Loops> Tiles for Assembly<L> {
         };
         let len = blocks.iter().fold(usize::MAX, |least, block| least.min(block.len()));
         let cols = x.iter().fold(usize::MAX, |least, x| least.min(x.len()));
-        let groups = (cols / columns).min(len / group_len);
+        let groups = cols / columns;
+        if groups.saturating_mul(group_len) > len {
+            return portable_groups(packing, &blocks, &x, out);
+        }
         let room = out.iter().all(|out| out.len() >= B * ROWS);
         if let Some(run) = L::choose_groups(packing, B, N).filter(|_| groups > 0 && room) {
             let places = out.each_mut().map(|out| out.as_mut_ptr());
