@@ -31,13 +31,18 @@ pub(crate) struct FeedForward<'a> {
 
 /// Quantizes each token's hidden state as the input of `linear` and multiplies.
 fn project<E: Engine>(engine: E, linear: &Tensor, tokens: &Tokens<E>, d_model: usize, work: &mut Work<E>) {
+    quantize(engine, linear, tokens, d_model, work);
+    multiply(engine, linear, tokens.hidden.len() / d_model.max(1), work);
+}
+
+/// Each token's hidden state as the input of `linear`, and of any linear whose inputs have as many bits.
+fn quantize<E: Engine>(engine: E, linear: &Tensor, tokens: &Tokens<E>, d_model: usize, work: &mut Work<E>) {
     let width = d_model.max(1);
     let rows = tokens.hidden.chunks_exact(width).zip(work.input.chunks_exact_mut(width));
     for (i, (hidden, input)) in rows.enumerate() {
         let scale = engine.input_of_hidden(linear, hidden, tokens.frac, input);
         set(work.scales, i, scale);
     }
-    multiply(engine, linear, tokens.hidden.len() / width, work);
 }
 
 /// Quantizes each token's `work.wide` as the input of `linear` and multiplies.
@@ -77,11 +82,17 @@ pub(crate) fn store_kv<E: Engine>(
 ) {
     let d_model = key.rows().max(1);
     let count = tokens.hidden.len() / d_model;
+    let mut quantized = None;
     for (side, linear, rows, scales) in [
         (Side::Keys, key, &mut *kv.keys, &mut *kv.key_scales),
         (Side::Values, value, &mut *kv.values, &mut *kv.value_scales),
     ] {
-        project(engine, linear, tokens, d_model, work);
+        let bits = Some(linear.entry.in_bits);
+        if quantized != bits {
+            quantize(engine, linear, tokens, d_model, work);
+            quantized = bits;
+        }
+        multiply(engine, linear, count, work);
         for (i, wide) in work.wide.chunks_exact(d_model).take(count).enumerate() {
             let place = Place { side, position: position + i, room: kv.room };
             engine.store(wide, linear.entry.out_frac, heads, place, rows, scales);

@@ -10,6 +10,8 @@ use core::ops::RangeInclusive;
 
 /// Marks a tensor that belongs to no block.
 const NO_BLOCK: u16 = u16::MAX;
+/// Magnitude that no integer beta reaches: 256 in Q16. With six more bits it fits 31.
+const BETA_END: u32 = 1 << 24;
 /// Fraction bits a format may have.
 const FRAC: RangeInclusive<i8> = -16..=30;
 
@@ -125,7 +127,11 @@ impl<'a> Tensors<'a> {
                     && e.embed_scale < 1 << 31
             }
             EngineKind::Int8 => {
-                e.in_bits == 16 && e.bias != NONE && (0..=15).contains(&e.scale_shift) && FRAC.contains(&e.out_frac)
+                e.in_bits == 16
+                    && e.bias != NONE
+                    && (0..=15).contains(&e.scale_shift)
+                    && FRAC.contains(&e.out_frac)
+                    && tensor.bias::<i32>().iter().all(|beta| beta.unsigned_abs() < BETA_END)
             }
             EngineKind::F16 if role.is_linear() => {
                 tensor.blocks::<u16>().iter().flatten().all(|&w| w & 0x7c00 != 0x7c00)

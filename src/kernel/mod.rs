@@ -24,6 +24,29 @@
 //! This module is the only place that selects a kernel by target. [`portable`] is the oracle: another kernel must
 //! equal it on every shape.
 
+/// Begins a block of assembly: the core it is for. On Armv8-M, where an instruction's extension depends on the core, LLVM
+/// reads the assembly of a crate that is linked as a whole (`lto`) without knowing what `-C target-cpu` said.
+#[cfg(latimer_mve)]
+macro_rules! cpu {
+    () => {
+        ".cpu cortex-m55"
+    };
+}
+#[cfg(all(latimer_armv8m, not(latimer_mve)))]
+macro_rules! cpu {
+    () => {
+        ".cpu cortex-m33"
+    };
+}
+#[cfg(all(latimer_dsp, not(latimer_armv8m)))]
+macro_rules! cpu {
+    () => {
+        ""
+    };
+}
+#[cfg(latimer_dsp)]
+pub(crate) use cpu;
+
 #[cfg(latimer_armv6m)]
 mod armv6m;
 #[cfg(latimer_armv7m)]
@@ -34,6 +57,8 @@ mod blocks;
 #[cfg(latimer_dsp)]
 mod dsp;
 pub mod layout;
+#[cfg(latimer_mve)]
+mod mve;
 pub mod portable;
 #[cfg(latimer_rv32m)]
 mod riscv32;
@@ -44,9 +69,11 @@ mod x86;
 use armv6m as chosen;
 #[cfg(latimer_armv7m)]
 use armv7m as chosen;
-#[cfg(latimer_dsp)]
+#[cfg(all(latimer_dsp, not(latimer_mve)))]
 use dsp as chosen;
-#[cfg(not(any(latimer_armv6m, latimer_armv7m, latimer_avx2, latimer_dsp, latimer_rv32m)))]
+#[cfg(latimer_mve)]
+use mve as chosen;
+#[cfg(not(any(latimer_armv6m, latimer_armv7m, latimer_avx2, latimer_dsp, latimer_mve, latimer_rv32m)))]
 use portable as chosen;
 #[cfg(latimer_rv32m)]
 use riscv32 as chosen;
@@ -54,9 +81,9 @@ use riscv32 as chosen;
 use x86 as chosen;
 
 #[cfg(all(feature = "int8", latimer_dsp))]
-pub use dsp::{norm, softmax};
+pub use dsp::{norm, softmax, tail};
 #[cfg(all(feature = "int8", not(latimer_dsp)))]
-pub use portable::{norm, softmax};
+pub use portable::{norm, softmax, tail};
 
 pub use chosen::{STRIP_BLOCKS, multiply, specialized};
 pub use layout::Packing;

@@ -9,6 +9,8 @@ mod many;
 pub mod norm;
 mod one;
 mod softmax;
+#[cfg(feature = "int8")]
+pub mod tail;
 
 use super::layout::TILE;
 use super::{Packing, ROWS, portable};

@@ -105,7 +105,7 @@ latimer_dsp_norm_apply:
 );
 
 /// Whether a slice begins at a multiple of four bytes.
-fn aligned<T>(slice: &[T]) -> bool {
+pub(super) fn aligned<T>(slice: &[T]) -> bool {
     slice.as_ptr().addr().is_multiple_of(4)
 }
 

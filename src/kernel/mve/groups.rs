@@ -239,9 +239,20 @@ macro_rules! narrow {
     };
 }
 
-/// The loop over groups of two planes, which leave no register for totals nor for the vectors left.
+/// Loads or stores the totals, or does not.
+macro_rules! total {
+    ($move:literal, true) => {
+        concat!($move, " q6, [r9]\n")
+    };
+    ($move:literal, false) => {
+        ""
+    };
+}
+
+/// The loop over groups of two planes, which leave no register for the vectors left. Totals are in q6: from vector to
+/// vector, or, where the steps spoil it, from group to group.
 macro_rules! wide {
-    ($name:literal, $begin:expr, $more:expr, $finish:expr) => {
+    ($name:literal, $begin:expr, $more:expr, $finish:expr, $by_vector:tt, $by_group:tt) => {
         function!(
             $name,
             "
@@ -255,6 +266,9 @@ macro_rules! wide {
             3:
             ldr r1, [r11]
             ldrd r7, r5, [r11, #44]
+            ",
+            total!("vldrw.u32", $by_vector),
+            "
             4:
             vldrb.u32 q7, [r1], #4
             ",
@@ -269,15 +283,20 @@ macro_rules! wide {
             add r6, r6, lr, lsl #8
             vmov q5[2], q5[0], r0, r4
             vmov q5[3], q5[1], r2, r6
-            vldrw.u32 q6, [r9]
             ",
+            total!("vldrw.u32", $by_group),
             $finish,
             "
             vmul.i32 q5, q5, q7
             vadd.i32 q6, q6, q5
-            vstrw.32 q6, [r9]
+            ",
+            total!("vstrw.32", $by_group),
+            "
             subs r5, r5, #1
             bne 4b
+            ",
+            total!("vstrw.32", $by_vector),
+            "
             ldr r1, [r11, #32]
             add r9, r9, r1
             ldr r1, [r11, #28]
@@ -305,8 +324,8 @@ macro_rules! wide {
 
 narrow!("latimer_mve_groups8", step8!(""), step8!("a"), scales8!());
 narrow!("latimer_mve_groups4", step4!(""), step4!("a"), sums4!());
-wide!("latimer_mve_groups8_wide", step8_wide!(""), step8_wide!("a"), scales8!());
-wide!("latimer_mve_groups4_wide", step4_wide!(""), step4_wide!("a"), sums4!());
+wide!("latimer_mve_groups8_wide", step8_wide!(""), step8_wide!("a"), scales8!(), true, false);
+wide!("latimer_mve_groups4_wide", step4_wide!(""), step4_wide!("a"), sums4!(), false, true);
 
 unsafe extern "C" {
     /// Adds to the totals of vectors of one plane, 8-bit weights.

@@ -11,6 +11,7 @@ mod groups;
 mod int8;
 mod order;
 mod panel;
+mod small;
 
 use super::layout::TILE;
 use super::{Packing, ROWS, dsp};
@@ -21,8 +22,9 @@ pub use dsp::specialized;
 
 /// Row blocks of logits made at a time: the activations are put in order once for them.
 pub const STRIP_BLOCKS: usize = 2 * dsp::STRIP_BLOCKS;
-/// Bytes of the buffer of activations: those of sixteen tokens of 128 columns.
-const ROOM: usize = 2048;
+/// Bytes of the buffer of activations: two planes of [`panel::LEAST_COLUMNS`] columns of twelve vectors, or of one vector of
+/// 768 columns. More vectors than it holds read the weights once more.
+const ROOM: usize = 1536;
 /// Columns of a group at most: one must fit the buffer.
 const MOST_GROUP: usize = 256;
 /// Bytes of weights of a step.
@@ -31,11 +33,20 @@ const STEP: usize = 4 * TILE;
 /// [`portable::multiply`].
 #[inline(never)]
 pub fn multiply(packing: Packing, weights: &[u8], cols: usize, x: &[i16], rows: usize, out: &mut [i32]) {
+    if packing == Packing::Int8 && small::multiply(weights, cols, x, rows, out) {
+        return;
+    }
     let some = |n| NonZeroUsize::new(n).unwrap_or(NonZeroUsize::MIN);
     match Matrix::of(packing, weights, some(cols), some(rows)) {
         Some(matrix) => matrix.times(x, out),
-        None => dsp::multiply(packing, weights, cols, x, rows, out),
+        None => other(packing, weights, cols, x, rows, out),
     }
+}
+
+/// Apart, for the stack that it needs for itself.
+#[inline(never)]
+fn other(packing: Packing, weights: &[u8], cols: usize, x: &[i16], rows: usize, out: &mut [i32]) {
+    dsp::multiply(packing, weights, cols, x, rows, out);
 }
 
 /// What a loop in assembly goes through. It has the layout of C's structures and fields of four bytes, whose places the
@@ -139,25 +150,25 @@ impl<'a> Matrix<'a> {
             // SAFETY: writes as many sums as the slice has.
             unsafe { order::latimer_mve_clear(out.as_mut_ptr(), out.len()) }
         }
-        if count == 1 && self.one(x, out) {
+        let mut room = Room([MaybeUninit::uninit(); ROOM]);
+        if count == 1 && self.one(x, &mut room, out) {
             return;
         }
         let largest = largest(x);
-        self.pass(x, largest > 127, false, out);
+        self.pass(x, largest > 127, false, &mut room, out);
         if largest >= order::SATURATES {
-            self.pass(x, true, true, out);
+            self.pass(x, true, true, &mut room, out);
         }
     }
 
     /// Adds the products with one vector of whole steps, what decoding asks for, and no more than the buffer holds; false
     /// where that is not so.
-    fn one(&self, x: &[i16], out: &mut [i32]) -> bool {
+    fn one(&self, x: &[i16], room: &mut Room, out: &mut [i32]) -> bool {
         let (steps, aligned) = (x.len() / self.step, x.as_ptr().addr().is_multiple_of(4));
         if !x.len().is_multiple_of(self.step.get()) || 2 * x.len() > ROOM || !aligned || self.blocks * ROWS > out.len()
         {
             return false;
         }
-        let mut room = Room([MaybeUninit::uninit(); ROOM]);
         // SAFETY: as many steps, and room for two planes of them.
         let largest = unsafe { self.order_of(false)(x.as_ptr(), room.0.as_mut_ptr().cast(), steps, self.step.get()) };
         let wide = largest > 127;

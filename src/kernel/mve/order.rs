@@ -65,17 +65,27 @@ function!(
     "
 );
 
-// Two instructions for four sums.
+// Five instructions for sixteen sums.
 function!(
     "latimer_mve_clear",
     "
     push {{r7, lr}}
     vmov.i32 q0, #0
-    wlstp.32 lr, r1, 3f
+    lsr r2, r1, #4
+    and r1, r1, #15
+    wls lr, r2, 3f
     2:
     vstrw.32 q0, [r0], #16
-    letp lr, 2b
+    vstrw.32 q0, [r0], #16
+    vstrw.32 q0, [r0], #16
+    vstrw.32 q0, [r0], #16
+    le lr, 2b
     3:
+    wlstp.32 lr, r1, 5f
+    4:
+    vstrw.32 q0, [r0], #16
+    letp lr, 4b
+    5:
     pop {{r7, pc}}
     "
 );

@@ -4,10 +4,9 @@ use super::order;
 use super::{Matrix, ROOM, Room, STEP, Walk};
 use crate::kernel::ROWS;
 use crate::kernel::layout::TILE;
-use core::mem::MaybeUninit;
 
 /// Columns of a panel at least, if a matrix has as many: below, entering and leaving the loops costs too much.
-const LEAST_COLUMNS: usize = 64;
+pub(super) const LEAST_COLUMNS: usize = 64;
 
 /// Part of a matrix and of some vectors, whose activations are in order.
 #[derive(Clone, Copy)]
@@ -32,7 +31,7 @@ struct Tiles([u8; STEP]);
 
 impl Matrix<'_> {
     /// Adds the products with all vectors, or with what their planes lack.
-    pub(super) fn pass(&self, x: &[i16], wide: bool, carry: bool, out: &mut [i32]) {
+    pub(super) fn pass(&self, x: &[i16], wide: bool, carry: bool, room: &mut Room, out: &mut [i32]) {
         let (planes, count) = (1 + usize::from(wide), x.len() / self.cols);
         let columns = self.panel_columns(planes * count);
         let vectors = match ROOM.checked_div(planes * columns).unwrap_or(0) {
@@ -40,7 +39,6 @@ impl Matrix<'_> {
             odd @ 3.. if odd % 2 == 1 => odd - 1,
             vectors => vectors,
         };
-        let mut room = Room([MaybeUninit::uninit(); ROOM]);
         for (x, out) in
             x.chunks((vectors * self.cols.get()).max(1)).zip(out.chunks_mut((vectors * self.rows.get()).max(1)))
         {
@@ -51,9 +49,9 @@ impl Matrix<'_> {
                 let panel = Panel { offset, tiles, steps, count: x.len() / self.cols, wide };
                 for (i, x) in x.chunks_exact(self.cols.get()).enumerate() {
                     let x = x.get(first..first + columns).unwrap_or_default();
-                    self.order(&panel, i, x, carry, &mut room);
+                    self.order(&panel, i, x, carry, room);
                 }
-                self.add(&panel, &room, out);
+                self.add(&panel, room, out);
             }
         }
     }

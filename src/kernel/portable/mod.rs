@@ -6,6 +6,8 @@ pub mod float;
 #[cfg(feature = "int8")]
 pub mod norm;
 mod softmax;
+#[cfg(feature = "int8")]
+pub mod tail;
 
 use super::blocks::{self, Tile, Tiles};
 use super::layout::{columns_i4, columns_i8, columns_pairs};

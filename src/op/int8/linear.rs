@@ -1,8 +1,9 @@
 //! Matrix times tokens, and the output matrix.
 
 use crate::blob::Tensor;
-use crate::kernel::{Packing, ROWS, STRIP_BLOCKS, multiply, specialized};
-use crate::num::{Scale, high_product, requantize_each};
+use crate::kernel::tail::Requantize;
+use crate::kernel::{self, Packing, ROWS, STRIP_BLOCKS, multiply, specialized};
+use crate::num::{Scale, requantize_each};
 use crate::observe::Logits;
 
 /// What every row of a block needs to leave the accumulator.
@@ -31,7 +32,7 @@ impl<'a> Tail<'a> {
         let scales = self.scales.get(first..).unwrap_or_default();
         let bias = self.bias.get(first..).unwrap_or_default();
         // At most 2^16 * 2^15: inside the 31 bits of a multiplier.
-        let mantissa = |scale: u16| scale as u32 * token.mantissa as u32;
+        let mantissa = token.mantissa as u32;
         // The upper word of the product has the result where 33 bits or more are shifted out; where it is fewer, the
         // accumulator goes up, if it can.
         let up = (33 - shift).max(0);
@@ -39,32 +40,18 @@ impl<'a> Tail<'a> {
         specialized(
             #[inline(always)]
             || {
-                if !fits {
-                    requantize_each(shift, out.iter_mut().zip(scales.iter().map(|&scale| mantissa(scale))));
+                if fits {
+                    let (up, shift) = (up as u32, (shift + up - 32) as u32);
+                    kernel::tail::finish(
+                        &Requantize { mantissa, up, half: 1 << (shift - 1), shift },
+                        scales,
+                        bias,
+                        out,
+                    );
+                } else {
+                    let mantissas = scales.iter().map(|&scale| scale as u32 * mantissa);
+                    requantize_each(shift, out.iter_mut().zip(mantissas));
                     out.iter_mut().zip(bias).for_each(|(out, &bias)| *out = out.saturating_add(bias));
-                    return;
-                }
-                let shift = shift + up - 32;
-                let half = 1i32.wrapping_shl(shift as u32 - 1);
-                let requantize =
-                    |acc: i32, scale: u16| high_product(acc << up, mantissa(scale) as i32).wrapping_add(half) >> shift;
-                // By fours: the loop has few steps of its own, and one address an array.
-                let (outs, last) = out.as_chunks_mut::<4>();
-                let (fours, last_scales) = scales.as_chunks::<4>();
-                let (biases, last_bias) = bias.as_chunks::<4>();
-                if bias.is_empty() {
-                    let rows = outs.as_flattened_mut().iter_mut().zip(fours.as_flattened());
-                    rows.for_each(|(out, &scale)| *out = requantize(*out, scale));
-                    last.iter_mut().zip(last_scales).for_each(|(out, &scale)| *out = requantize(*out, scale));
-                    return;
-                }
-                for ((out, scales), bias) in outs.iter_mut().zip(fours).zip(biases) {
-                    for ((out, &scale), &bias) in out.iter_mut().zip(scales).zip(bias) {
-                        *out = requantize(*out, scale).saturating_add(bias);
-                    }
-                }
-                for ((out, &scale), &bias) in last.iter_mut().zip(last_scales).zip(last_bias) {
-                    *out = requantize(*out, scale).saturating_add(bias);
                 }
             },
         );
@@ -106,8 +93,8 @@ const STRIP: usize = STRIP_BLOCKS * ROWS;
 /// Logits of one token, some rows at a time.
 pub(super) fn logits(tensor: &Tensor, x: &[i16], scale: Scale, mut sink: impl FnMut(usize, Logits<'_>)) {
     let (tail, frac) = (Tail::of(tensor), tensor.entry.out_frac);
+    let mut values = [0; STRIP];
     for first in (0..tensor.rows()).step_by(STRIP) {
-        let mut values = [0; STRIP];
         let live = (tensor.rows() - first).min(STRIP);
         let values = values.get_mut(..live).unwrap_or_default();
         strip(tensor, first, x, values);
