@@ -175,10 +175,10 @@ latimer_armv7m_one_i4:
     latimer_armv7m_end
     .size latimer_armv7m_one_i4, . - latimer_armv7m_one_i4
 "#,
-    // Groups: the same registers, and lr: groups left; r3, r8-r12 in between. 0(sp): a group's scales, of which \mask
-    // says what counts; 4(sp): tiles a group; 8(sp): place of the sums.
+    // Groups: the same registers, and lr: groups left; r3, r8-r12 in between. 0(sp): a group's scales, of four
+    // bits each with weights of 8; 4(sp): tiles a group; 8(sp): place of the sums.
     r#"
-    .macro latimer_armv7m_groups bits, mask
+    .macro latimer_armv7m_groups bits
     .section .text.latimer_armv7m_groups_\bits,"ax",%progbits
     .globl latimer_armv7m_groups_\bits
     .type latimer_armv7m_groups_\bits, %function
@@ -197,7 +197,9 @@ latimer_armv7m_groups_\bits:
     strd r4, r5, [r3, #8]
 2:
     ldr r12, [r0], #4
-    and r12, r12, #\mask
+    .ifc \bits, i8
+    and r12, r12, #0x0f0f0f0f
+    .endif
     str r12, [sp]
     movs r4, #0
     movs r5, #0
@@ -228,8 +230,8 @@ latimer_armv7m_groups_\bits:
     .size latimer_armv7m_groups_\bits, . - latimer_armv7m_groups_\bits
     .endm
 
-    latimer_armv7m_groups i8, 0x0f0f0f0f
-    latimer_armv7m_groups i4, 0xffffffff
+    latimer_armv7m_groups i8
+    latimer_armv7m_groups i4
 "#,
     // 8 bits, one block, two vectors. r0: tiles; r1, r2: activations of each vector; r3: a weight; r4-r7, r8-r11: sums of
     // the rows for each vector; r12, lr: an activation of each; 0(sp): end of the tiles; 4(sp): places of the sums. The first column,

@@ -86,7 +86,7 @@ impl<L: Loops> Tiles for Assembly<L> {
         };
         let len = blocks.iter().fold(usize::MAX, |least, block| least.min(block.len()));
         let cols = x.iter().fold(usize::MAX, |least, x| least.min(x.len()));
-        let groups = cols / columns;
+        let groups = cols.checked_div(columns).unwrap_or(0);
         if groups.saturating_mul(group_len) > len {
             return portable_groups(packing, &blocks, &x, out);
         }
