@@ -34,6 +34,9 @@ unsafe extern "C" {
 /// [`portable::multiply`](super::portable::multiply).
 #[inline(never)]
 pub fn multiply(packing: Packing, weights: &[u8], cols: usize, x: &[i16], rows: usize, out: &mut [i32]) {
+    if packing == Packing::Int8Pairs {
+        return super::portable::multiply(packing, weights, cols, x, rows, out);
+    }
     blocks::multiply::<Assembly<Rv32>, 2, 4>(packing, weights, cols, x, rows, out);
 }
 
@@ -51,7 +54,7 @@ unsafe impl Loops for Rv32 {
             (Packing::Int8 | Packing::Int8Groups(_), 1, 4) => Some(four_i8),
             (Packing::Int4(_), 2, 1) => Some(pair_i4),
             (Packing::Int4(_), 1, 4) => Some(four_i4),
-            // A last block on its own, and weights in pairs.
+            // A last block on its own.
             _ => None,
         }
     }
