@@ -8,7 +8,7 @@
 //! | 4 bits | 3 + 17/16 |
 
 use super::Packing;
-use super::assembly::{Assembly, Loop, Loops};
+use super::assembly::{Assembly, GroupLoop, Loop, Loops};
 use super::blocks::{self, Tile};
 use core::arch::global_asm;
 
@@ -19,6 +19,10 @@ unsafe extern "C" {
     fn one_i8(tiles: *const *const Tile, x: *const *const i16, count: usize, out: *const *mut i32);
     #[link_name = "latimer_armv6m_i4"]
     fn one_i4(tiles: *const *const Tile, x: *const *const i16, count: usize, out: *const *mut i32);
+    #[link_name = "latimer_armv6m_groups_i8"]
+    fn groups_i8(blocks: *const *const u8, x: *const *const i16, shape: *const [usize; 2], out: *const *mut i32);
+    #[link_name = "latimer_armv6m_groups_i4"]
+    fn groups_i4(blocks: *const *const u8, x: *const *const i16, shape: *const [usize; 2], out: *const *mut i32);
 }
 
 /// [`portable::multiply`](super::portable::multiply).
@@ -40,6 +44,15 @@ unsafe impl Loops for Armv6m {
         match (packing, blocks, vectors) {
             (Packing::Int8 | Packing::Int8Groups(_), 1, 1) => Some(one_i8),
             (Packing::Int4(_), 1, 1) => Some(one_i4),
+            _ => None,
+        }
+    }
+
+    #[inline(always)]
+    fn choose_groups(packing: Packing, blocks: usize, vectors: usize) -> Option<GroupLoop> {
+        match (packing, blocks, vectors) {
+            (Packing::Int8Groups(_), 1, 1) => Some(groups_i8),
+            (Packing::Int4(_), 1, 1) => Some(groups_i4),
             _ => None,
         }
     }
@@ -102,14 +115,7 @@ global_asm!(
     add \sum, r6
     .endm
 
-    .section .text.latimer_armv6m_i8,"ax",%progbits
-    .globl latimer_armv6m_i8
-    .type latimer_armv6m_i8, %function
-    .thumb_func
-    .balign 4
-latimer_armv6m_i8:
-    latimer_armv6m_begin
-1:
+    .macro latimer_armv6m_tile_i8
     ldmia r1!, {r3, r5}
     sxth r2, r3
     asrs r3, r3, #16
@@ -119,6 +125,17 @@ latimer_armv6m_i8:
     latimer_armv6m_row r9
     latimer_armv6m_row r10
     latimer_armv6m_row r11
+    .endm
+
+    .section .text.latimer_armv6m_i8,"ax",%progbits
+    .globl latimer_armv6m_i8
+    .type latimer_armv6m_i8, %function
+    .thumb_func
+    .balign 4
+latimer_armv6m_i8:
+    latimer_armv6m_begin
+1:
+    latimer_armv6m_tile_i8
     cmp r0, r12
     bne 1b
     mov r4, r8
@@ -167,15 +184,7 @@ latimer_armv6m_i8:
     latimer_armv6m_half_row \at+12, r11
     .endm
 
-    .section .text.latimer_armv6m_i4,"ax",%progbits
-    .globl latimer_armv6m_i4
-    .type latimer_armv6m_i4, %function
-    .thumb_func
-    .balign 4
-latimer_armv6m_i4:
-    latimer_armv6m_begin
-    mov lr, r2
-1:
+    .macro latimer_armv6m_tile_i4
     ldmia r1!, {r2-r5}
     sxth r2, r2
     sxth r3, r3
@@ -190,6 +199,18 @@ latimer_armv6m_i4:
     asrs r5, r5, #16
     latimer_armv6m_half 2
     adds r0, #16
+    .endm
+
+    .section .text.latimer_armv6m_i4,"ax",%progbits
+    .globl latimer_armv6m_i4
+    .type latimer_armv6m_i4, %function
+    .thumb_func
+    .balign 4
+latimer_armv6m_i4:
+    latimer_armv6m_begin
+    mov lr, r2
+1:
+    latimer_armv6m_tile_i4
     cmp r0, r12
     beq 2f
     b 1b
@@ -206,6 +227,99 @@ latimer_armv6m_i4:
     subs r7, r7, r3
     latimer_armv6m_end
     .size latimer_armv6m_i4, . - latimer_armv6m_i4
+"#,
+    // Groups: the same registers; all low ones but r0 and r1 in between. 0(sp): a group's scales; 4(sp): groups left;
+    // 8(sp): bytes of a group's tiles; 12(sp): place of the sums.
+    r#"
+    .macro latimer_armv6m_scaled sum, at, mask
+    movs r5, #\mask
+    ands r5, r2
+    lsrs r2, r2, #8
+    mov r6, \sum
+    muls r6, r5, r6
+    ldr r7, [r3, #\at]
+    adds r7, r7, r6
+    str r7, [r3, #\at]
+    .endm
+
+    .macro latimer_armv6m_groups bits, mask
+    .section .text.latimer_armv6m_groups_\bits,"ax",%progbits
+    .globl latimer_armv6m_groups_\bits
+    .type latimer_armv6m_groups_\bits, %function
+    .thumb_func
+    .balign 4
+latimer_armv6m_groups_\bits:
+    push {r4-r7, lr}
+    mov r4, r8
+    mov r5, r9
+    mov r6, r10
+    mov r7, r11
+    push {r4-r7}
+    ldr r0, [r0]
+    ldr r1, [r1]
+    ldr r7, [r3]
+    ldr r5, [r2, #4]
+    ldr r6, [r2]
+    lsls r6, r6, #4
+    push {r4-r7}
+    movs r2, #0
+    movs r3, #0
+    movs r4, #0
+    movs r5, #0
+    stmia r7!, {r2-r5}
+3:
+    ldmia r0!, {r2}
+    str r2, [sp]
+    ldr r2, [sp, #8]
+    adds r2, r2, r0
+    mov r12, r2
+    movs r2, #0
+    mov r8, r2
+    mov r9, r2
+    mov r10, r2
+    mov r11, r2
+    .ifc \bits, i4
+    mov lr, r2
+    .endif
+1:
+    latimer_armv6m_tile_\bits
+    cmp r0, r12
+    beq 2f
+    b 1b
+2:
+    .ifc \bits, i4
+    mov r3, lr
+    lsls r3, r3, #3
+    .irp i, 8, 9, 10, 11
+    mov r4, r\i
+    subs r4, r4, r3
+    mov r\i, r4
+    .endr
+    .endif
+    ldr r2, [sp]
+    ldr r3, [sp, #12]
+    latimer_armv6m_scaled r8, 0, \mask
+    latimer_armv6m_scaled r9, 4, \mask
+    latimer_armv6m_scaled r10, 8, \mask
+    latimer_armv6m_scaled r11, 12, \mask
+    ldr r2, [sp, #4]
+    subs r2, r2, #1
+    str r2, [sp, #4]
+    beq 4f
+    b 3b
+4:
+    add sp, #16
+    pop {r4-r7}
+    mov r8, r4
+    mov r9, r5
+    mov r10, r6
+    mov r11, r7
+    pop {r4-r7, pc}
+    .size latimer_armv6m_groups_\bits, . - latimer_armv6m_groups_\bits
+    .endm
+
+    latimer_armv6m_groups i8, 15
+    latimer_armv6m_groups i4, 255
     .text
 "#,
     options(raw)

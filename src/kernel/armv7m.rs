@@ -8,7 +8,7 @@
 //! | 4 bits | 2 + 15/32 |
 
 use super::Packing;
-use super::assembly::{Assembly, Loop, Loops};
+use super::assembly::{Assembly, GroupLoop, Loop, Loops};
 use super::blocks::{self, Tile};
 use core::arch::global_asm;
 
@@ -21,6 +21,10 @@ unsafe extern "C" {
     fn one_i4(tiles: *const *const Tile, x: *const *const i16, count: usize, out: *const *mut i32);
     #[link_name = "latimer_armv7m_two_i8"]
     fn two_i8(tiles: *const *const Tile, x: *const *const i16, count: usize, out: *const *mut i32);
+    #[link_name = "latimer_armv7m_groups_i8"]
+    fn groups_i8(blocks: *const *const u8, x: *const *const i16, shape: *const [usize; 2], out: *const *mut i32);
+    #[link_name = "latimer_armv7m_groups_i4"]
+    fn groups_i4(blocks: *const *const u8, x: *const *const i16, shape: *const [usize; 2], out: *const *mut i32);
 }
 
 /// [`portable::multiply`](super::portable::multiply).
@@ -46,6 +50,15 @@ unsafe impl Loops for Armv7m {
             (Packing::Int8 | Packing::Int8Groups(_), 1, 1) => Some(one_i8),
             (Packing::Int8 | Packing::Int8Groups(_), 1, 2) => Some(two_i8),
             (Packing::Int4(_), 1, 1) => Some(one_i4),
+            _ => None,
+        }
+    }
+
+    #[inline(always)]
+    fn choose_groups(packing: Packing, blocks: usize, vectors: usize) -> Option<GroupLoop> {
+        match (packing, blocks, vectors) {
+            (Packing::Int8Groups(_), 1, 1) => Some(groups_i8),
+            (Packing::Int4(_), 1, 1) => Some(groups_i4),
             _ => None,
         }
     }
@@ -90,7 +103,7 @@ global_asm!(
     mla r7, r12, r3, r7
     .endm
 
-    .macro latimer_armv7m_tile
+    .macro latimer_armv7m_tile_i8
     ldmia r0!, {r8-r11}
     latimer_armv7m_column 0
     latimer_armv7m_column 16
@@ -109,9 +122,9 @@ latimer_armv7m_one_i8:
     lsrs r2, r2, #1
     bcc 2f
 1:
-    latimer_armv7m_tile
+    latimer_armv7m_tile_i8
 2:
-    latimer_armv7m_tile
+    latimer_armv7m_tile_i8
     subs r2, #1
     bne 1b
     latimer_armv7m_end
@@ -132,14 +145,7 @@ latimer_armv7m_one_i8:
     mla r7, r12, r3, r7
     .endm
 
-    .section .text.latimer_armv7m_one_i4,"ax",%progbits
-    .globl latimer_armv7m_one_i4
-    .type latimer_armv7m_one_i4, %function
-    .thumb_func
-    .balign 4
-latimer_armv7m_one_i4:
-    latimer_armv7m_begin
-1:
+    .macro latimer_armv7m_tile_i4
     ldmia r0!, {r8-r11}
     eor r8, r8, #0x88888888
     eor r9, r9, #0x88888888
@@ -153,10 +159,79 @@ latimer_armv7m_one_i4:
     latimer_armv7m_nibbles 24
     latimer_armv7m_nibbles 12
     latimer_armv7m_nibbles 28
+    .endm
+
+    .section .text.latimer_armv7m_one_i4,"ax",%progbits
+    .globl latimer_armv7m_one_i4
+    .type latimer_armv7m_one_i4, %function
+    .thumb_func
+    .balign 4
+latimer_armv7m_one_i4:
+    latimer_armv7m_begin
+1:
+    latimer_armv7m_tile_i4
     subs r2, #1
     bne 1b
     latimer_armv7m_end
     .size latimer_armv7m_one_i4, . - latimer_armv7m_one_i4
+"#,
+    // Groups: the same registers, and lr: groups left; r3, r8-r12 in between. 0(sp): a group's scales, of four
+    // bits each with weights of 8; 4(sp): tiles a group; 8(sp): place of the sums.
+    r#"
+    .macro latimer_armv7m_groups bits
+    .section .text.latimer_armv7m_groups_\bits,"ax",%progbits
+    .globl latimer_armv7m_groups_\bits
+    .type latimer_armv7m_groups_\bits, %function
+    .thumb_func
+    .balign 4
+latimer_armv7m_groups_\bits:
+    push {r4-r11, lr}
+    ldr r0, [r0]
+    ldr r1, [r1]
+    ldr r3, [r3]
+    ldrd r2, lr, [r2]
+    push {r1-r3}
+    movs r4, #0
+    movs r5, #0
+    strd r4, r5, [r3]
+    strd r4, r5, [r3, #8]
+2:
+    ldr r12, [r0], #4
+    .ifc \bits, i8
+    and r12, r12, #0x0f0f0f0f
+    .endif
+    str r12, [sp]
+    movs r4, #0
+    movs r5, #0
+    movs r6, #0
+    movs r7, #0
+1:
+    latimer_armv7m_tile_\bits
+    subs r2, #1
+    bne 1b
+    ldrd r2, r3, [sp, #4]
+    ldrb r8, [sp]
+    ldrb r9, [sp, #1]
+    ldrb r10, [sp, #2]
+    ldrb r11, [sp, #3]
+    ldr r12, [r3]
+    mla r4, r4, r8, r12
+    ldr r12, [r3, #4]
+    mla r5, r5, r9, r12
+    ldr r12, [r3, #8]
+    mla r6, r6, r10, r12
+    ldr r12, [r3, #12]
+    mla r7, r7, r11, r12
+    stmia r3!, {r4-r7}
+    subs lr, lr, #1
+    bne 2b
+    add sp, #12
+    pop {r4-r11, pc}
+    .size latimer_armv7m_groups_\bits, . - latimer_armv7m_groups_\bits
+    .endm
+
+    latimer_armv7m_groups i8
+    latimer_armv7m_groups i4
 "#,
     // 8 bits, one block, two vectors. r0: tiles; r1, r2: activations of each vector; r3: a weight; r4-r7, r8-r11: sums of
     // the rows for each vector; r12, lr: an activation of each; 0(sp): end of the tiles; 4(sp): places of the sums. The first column,

@@ -11,11 +11,20 @@ use core::marker::PhantomData;
 pub(crate) type Loop =
     unsafe extern "C" fn(tiles: *const *const Tile, x: *const *const i16, count: usize, out: *const *mut i32);
 
+/// A loop over whole groups of tiles, the scales before each: how many tiles a group and how many groups, each at least
+/// one, are in `shape`; the rest is as with [`Loop`].
+pub(crate) type GroupLoop = unsafe extern "C" fn(
+    blocks: *const *const u8,
+    x: *const *const i16,
+    shape: *const [usize; 2],
+    out: *const *mut i32,
+);
+
 /// The loops of an instruction set.
 ///
 /// # Safety
 ///
-/// What `choose` gives must be a loop for those weights, that many blocks and vectors, and must need no more alignment
+/// What `choose` and `choose_groups` give must be a loop for those weights, that many blocks and vectors, and must need no more alignment
 /// than the constants say.
 pub(crate) unsafe trait Loops {
     /// What tiles must be aligned to, in bytes.
@@ -25,6 +34,9 @@ pub(crate) unsafe trait Loops {
 
     /// The loop for weights of `packing` and so many blocks and vectors, if there is one.
     fn choose(packing: Packing, blocks: usize, vectors: usize) -> Option<Loop>;
+
+    /// The loop over groups, if there is one.
+    fn choose_groups(packing: Packing, blocks: usize, vectors: usize) -> Option<GroupLoop>;
 }
 
 /// A kernel of such loops; the portable one does what they can't.
@@ -55,25 +67,43 @@ impl<L: Loops> Tiles for Assembly<L> {
         }
     }
 
-    /// The groups' ends are looked at once and not again for every slice of a group.
+    /// Ends are looked at once a block and not once a group.
     #[inline(never)]
     fn groups<const B: usize, const N: usize>(
         packing: Packing,
         blocks: [&[u8]; B],
         x: [&[i16]; N],
-        out: [&mut [i32]; N],
+        mut out: [&mut [i32]; N],
     ) {
         let columns = packing.group(1);
         let count = whole_tiles(packing, columns);
         let (mut block, mut vector) = (blocks.map(<[u8]>::as_ptr), x.map(<[i16]>::as_ptr));
-        let run = L::choose(packing, B, N).filter(|_| aligned::<L, _, B, N>(&block, &vector));
         // Groups of whole tiles: the next one is aligned as the first.
         let whole = count > 0 && count * packing.tile_columns() == columns;
-        let (Some(run), true, Some(group_len)) = (run, whole, packing.group_len(columns)) else {
+        let fits = aligned::<L, _, B, N>(&block, &vector);
+        let (true, true, Some(group_len @ 1..)) = (whole, fits, packing.group_len(columns)) else {
             return portable_groups(packing, &blocks, &x, out);
         };
         let len = blocks.iter().fold(usize::MAX, |least, block| least.min(block.len()));
         let cols = x.iter().fold(usize::MAX, |least, x| least.min(x.len()));
+        let groups = cols.checked_div(columns).unwrap_or(0);
+        if groups.saturating_mul(group_len) > len {
+            return portable_groups(packing, &blocks, &x, out);
+        }
+        let room = out.iter().all(|out| out.len() >= B * ROWS);
+        if let Some(run) = L::choose_groups(packing, B, N).filter(|_| groups > 0 && room) {
+            let places = out.each_mut().map(|out| out.as_mut_ptr());
+            // SAFETY: each block has the groups, each vector activations for them and room for the sums, and the loop is
+            // the one for all that.
+            unsafe { run(block.as_ptr(), vector.as_ptr(), &[count, groups], places.as_ptr()) };
+            if groups * columns < cols {
+                add_last_group(packing, &blocks, groups * group_len, &x, groups * columns, out);
+            }
+            return;
+        }
+        let Some(run) = L::choose(packing, B, N) else {
+            return portable_groups(packing, &blocks, &x, out);
+        };
         // Low four bits of a scale of 8-bit weights, all eight of the others.
         let mask = if let Packing::Int8Groups(_) = packing { 15 } else { 255 };
         let mut total = [[[0i32; ROWS]; B]; N];
@@ -84,8 +114,7 @@ impl<L: Loops> Tiles for Assembly<L> {
             place = place.wrapping_add(1);
             place.cast()
         });
-        let (mut bytes, mut column) = (0, 0);
-        while len - bytes >= group_len && cols - column >= columns {
+        for _ in 0..groups {
             let tiles = block.map(|block| block.wrapping_add(ROWS).cast());
             // SAFETY: each block has a whole group left and each vector its activations, and the loop is the one for that;
             // scales are before the tiles.
@@ -100,14 +129,13 @@ impl<L: Loops> Tiles for Assembly<L> {
                     }
                 }
             }
-            (bytes, column) = (bytes + group_len, column + columns);
             block = block.map(|block| block.wrapping_add(group_len));
             vector = vector.map(|x| x.wrapping_add(columns));
         }
-        if column < cols {
-            add_last_group(packing, &blocks, bytes, &x, column, &mut total);
+        out.iter_mut().zip(&total).for_each(|(out, total)| blocks::put(total.as_flattened(), out));
+        if groups * columns < cols {
+            add_last_group(packing, &blocks, groups * group_len, &x, groups * columns, out);
         }
-        out.into_iter().zip(&total).for_each(|(out, total)| blocks::put(total.as_flattened(), out));
     }
 }
 
@@ -178,14 +206,13 @@ fn add_last_group<const B: usize, const N: usize>(
     at: usize,
     x: &[&[i16]; N],
     column: usize,
-    total: &mut [[[i32; ROWS]; B]; N],
+    out: [&mut [i32]; N],
 ) {
     let blocks = blocks.map(|block| block.get(at..).unwrap_or_default());
     let x = x.map(|x| x.get(column..).unwrap_or_default());
     let mut last = [[[0; ROWS]; B]; N];
     portable_groups(packing, &blocks, &x, last.each_mut().map(|last| last.as_flattened_mut()));
-    let last = last.as_flattened().as_flattened();
-    for (total, last) in total.as_flattened_mut().as_flattened_mut().iter_mut().zip(last) {
-        *total = total.wrapping_add(*last);
+    for (out, last) in out.into_iter().zip(&last) {
+        out.iter_mut().zip(last.as_flattened()).for_each(|(out, last)| *out = out.wrapping_add(*last));
     }
 }

@@ -10,7 +10,7 @@
 //! | 4 bits, four vectors | 2 + 3/4 + 1/4 |
 
 use super::Packing;
-use super::assembly::{Assembly, Loop, Loops};
+use super::assembly::{Assembly, GroupLoop, Loop, Loops};
 use super::blocks::{self, Tile};
 use core::arch::global_asm;
 
@@ -25,18 +25,28 @@ unsafe extern "C" {
     fn four_i8(tiles: *const *const Tile, x: *const *const i16, count: usize, out: *const *mut i32);
     #[link_name = "latimer_rv32_four_i4"]
     fn four_i4(tiles: *const *const Tile, x: *const *const i16, count: usize, out: *const *mut i32);
+    #[link_name = "latimer_rv32_groups_i8"]
+    fn groups_i8(blocks: *const *const u8, x: *const *const i16, shape: *const [usize; 2], out: *const *mut i32);
+    #[link_name = "latimer_rv32_groups_i4"]
+    fn groups_i4(blocks: *const *const u8, x: *const *const i16, shape: *const [usize; 2], out: *const *mut i32);
 }
 
 /// [`portable::multiply`](super::portable::multiply).
 #[inline(never)]
 pub fn multiply(packing: Packing, weights: &[u8], cols: usize, x: &[i16], rows: usize, out: &mut [i32]) {
+    if packing == Packing::Int8Pairs {
+        return super::portable::multiply(packing, weights, cols, x, rows, out);
+    }
     blocks::multiply::<Assembly<Rv32>, 2, 4>(packing, weights, cols, x, rows, out);
 }
 
 struct Rv32;
 
-// SAFETY: a loop for each case; they load bytes and halfwords.
+// SAFETY: a loop for each case; they load bytes, halfwords, and the words of scales.
 unsafe impl Loops for Rv32 {
+    /// Scales are loaded as words.
+    const TILES_ALIGN: usize = 4;
+
     #[inline(always)]
     fn choose(packing: Packing, blocks: usize, vectors: usize) -> Option<Loop> {
         match (packing, blocks, vectors) {
@@ -44,7 +54,16 @@ unsafe impl Loops for Rv32 {
             (Packing::Int8 | Packing::Int8Groups(_), 1, 4) => Some(four_i8),
             (Packing::Int4(_), 2, 1) => Some(pair_i4),
             (Packing::Int4(_), 1, 4) => Some(four_i4),
-            // A last block on its own, and weights in pairs.
+            // A last block on its own.
+            _ => None,
+        }
+    }
+
+    #[inline(always)]
+    fn choose_groups(packing: Packing, blocks: usize, vectors: usize) -> Option<GroupLoop> {
+        match (packing, blocks, vectors) {
+            (Packing::Int8Groups(_), 2, 1) => Some(groups_i8),
+            (Packing::Int4(_), 2, 1) => Some(groups_i4),
             _ => None,
         }
     }
@@ -233,6 +252,97 @@ latimer_rv32_pair_i4:
     lw s4, 16(sp)
     latimer_rv32_pair_end
     .size latimer_rv32_pair_i4, . - latimer_rv32_pair_i4
+"#,
+    // Groups: the same registers, and s5, s6: a group's scales in each block, of which \mask says what counts in a byte;
+    // s7: bytes of a group's tiles; s8: groups left.
+    r#"
+    .macro latimer_rv32_scaled sum, scales, at, mask
+    andi a6, \scales, \mask
+    lw a7, \at(a3)
+    mul \sum, \sum, a6
+    srli \scales, \scales, 8
+    add a7, a7, \sum
+    sw a7, \at(a3)
+    .endm
+
+    .macro latimer_rv32_group_tile_i8
+    latimer_rv32_column 0, 0
+    latimer_rv32_column 2, 2
+    latimer_rv32_column 1, 4
+    latimer_rv32_column 3, 6
+    .endm
+
+    .macro latimer_rv32_group_tile_i4
+    latimer_rv32_columns 0, 0, 4
+    latimer_rv32_columns 1, 8, 12
+    latimer_rv32_columns 2, 2, 6
+    latimer_rv32_columns 3, 10, 14
+    .endm
+
+    .macro latimer_rv32_groups bits, x_bytes, mask
+    .section .text.latimer_rv32_groups_\bits,"ax",@progbits
+    .globl latimer_rv32_groups_\bits
+    .type latimer_rv32_groups_\bits, @function
+    .balign 4
+latimer_rv32_groups_\bits:
+    addi sp, sp, -48
+    .irp i, 0, 1, 2, 3, 4, 5, 6, 7, 8
+    sw s\i, 4*\i(sp)
+    .endr
+    lw a4, 4(a0)
+    lw a0, 0(a0)
+    lw a1, 0(a1)
+    lw a3, 0(a3)
+    lw s7, 0(a2)
+    lw s8, 4(a2)
+    slli s7, s7, 4
+    .irp i, 0, 1, 2, 3, 4, 5, 6, 7
+    sw zero, 4*\i(a3)
+    .endr
+2:
+    lw s5, 0(a0)
+    lw s6, 0(a4)
+    addi a0, a0, 4
+    addi a4, a4, 4
+    add a2, a0, s7
+    .irp i, 0, 1, 2, 3, 4, 5, 6
+    li t\i, 0
+    .endr
+    li s0, 0
+    li s3, 0
+1:
+    latimer_rv32_group_tile_\bits
+    addi a0, a0, 16
+    addi a4, a4, 16
+    addi a1, a1, \x_bytes
+    bne a0, a2, 1b
+    .ifc \bits, i4
+    slli s3, s3, 3
+    .irp i, 0, 1, 2, 3, 4, 5, 6
+    sub t\i, t\i, s3
+    .endr
+    sub s0, s0, s3
+    .endif
+    latimer_rv32_scaled t0, s5, 0, \mask
+    latimer_rv32_scaled t1, s5, 4, \mask
+    latimer_rv32_scaled t2, s5, 8, \mask
+    latimer_rv32_scaled t3, s5, 12, \mask
+    latimer_rv32_scaled t4, s6, 16, \mask
+    latimer_rv32_scaled t5, s6, 20, \mask
+    latimer_rv32_scaled t6, s6, 24, \mask
+    latimer_rv32_scaled s0, s6, 28, \mask
+    addi s8, s8, -1
+    bnez s8, 2b
+    .irp i, 0, 1, 2, 3, 4, 5, 6, 7, 8
+    lw s\i, 4*\i(sp)
+    .endr
+    addi sp, sp, 48
+    ret
+    .size latimer_rv32_groups_\bits, . - latimer_rv32_groups_\bits
+    .endm
+
+    latimer_rv32_groups i8, 8, 15
+    latimer_rv32_groups i4, 16, 255
     .option pop
 "#,
     options(raw)

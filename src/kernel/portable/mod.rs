@@ -87,6 +87,7 @@ fn tiled<const N: usize, const C: usize>(
     x: [&[i16]; N],
     columns: impl Fn([u8; 4]) -> [i32; C],
 ) -> [[i32; ROWS]; N] {
+    const { assert!(N == 1 || N == 2) };
     let mut acc = [[0i32; ROWS]; N];
     let parts = x.map(|x| x.as_chunks::<C>());
     // Written out for one and two: iterators in step need no bounds check.
