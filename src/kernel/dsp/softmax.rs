@@ -42,6 +42,7 @@ unsafe extern "C" {
 }
 
 global_asm!(
+    crate::kernel::cpu!(),
     r#"
     .syntax unified
     .thumb

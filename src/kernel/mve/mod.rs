@@ -12,6 +12,8 @@ mod int8;
 mod order;
 mod panel;
 mod small;
+#[cfg(feature = "int8")]
+pub mod tail;
 
 use super::layout::TILE;
 use super::{Packing, ROWS, dsp};
