@@ -4,6 +4,8 @@
 //! themselves say. A *panel* of columns and vectors is put in order in a buffer on the stack, used by all row blocks, and
 //! its products are added to the sums in memory; a buffer that holds the columns of all vectors reads each weight once.
 //!
+//! Matrices of few columns, attention's, have loops of their own ([`small`]).
+//!
 //! The loops are whole functions in assembly, called from here with a [`Walk`]. What they can't do is left to the
 //! kernels of the DSP extension: misaligned weights, pairs, less than a step of columns, groups that are not whole steps.
 
@@ -32,7 +34,7 @@ const MOST_GROUP: usize = 256;
 /// Bytes of weights of a step.
 const STEP: usize = 4 * TILE;
 
-/// [`portable::multiply`].
+/// [`portable::multiply`](super::portable::multiply).
 #[inline(never)]
 pub fn multiply(packing: Packing, weights: &[u8], cols: usize, x: &[i16], rows: usize, out: &mut [i32]) {
     if packing == Packing::Int8 && small::multiply(weights, cols, x, rows, out) {
