@@ -47,7 +47,7 @@ pub fn multiply(packing: Packing, weights: &[u8], cols: usize, x: &[i16], rows: 
     }
 }
 
-/// Apart, for the stack that it needs for itself.
+/// Apart as well.
 #[inline(never)]
 fn other(packing: Packing, weights: &[u8], cols: usize, x: &[i16], rows: usize, out: &mut [i32]) {
     dsp::multiply(packing, weights, cols, x, rows, out);
@@ -143,6 +143,8 @@ impl<'a> Matrix<'a> {
         (aligned && blocks > 0).then_some(matrix)
     }
 
+    /// Apart, for the stack that its buffer needs.
+    #[inline(never)]
     fn times(&self, x: &[i16], out: &mut [i32]) {
         let count = (x.len() / self.cols).min(out.len() / self.rows);
         let x = x.get(..count * self.cols.get()).unwrap_or_default();
