@@ -80,8 +80,12 @@ use riscv32 as chosen;
 #[cfg(latimer_avx2)]
 use x86 as chosen;
 
+#[cfg(all(feature = "int8", latimer_dsp, not(latimer_mve)))]
+pub use dsp::tail;
 #[cfg(all(feature = "int8", latimer_dsp))]
-pub use dsp::{norm, softmax, tail};
+pub use dsp::{norm, softmax};
+#[cfg(all(feature = "int8", latimer_mve))]
+pub use mve::tail;
 #[cfg(all(feature = "int8", not(latimer_dsp)))]
 pub use portable::{norm, softmax, tail};
 

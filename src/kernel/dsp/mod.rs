@@ -9,7 +9,7 @@ mod many;
 pub mod norm;
 mod one;
 mod softmax;
-#[cfg(feature = "int8")]
+#[cfg(all(feature = "int8", not(latimer_mve)))]
 pub mod tail;
 
 use super::layout::TILE;

@@ -28,6 +28,7 @@ unsafe extern "C" {
 }
 
 global_asm!(
+    crate::kernel::cpu!(),
     r#"
     .syntax unified
     .thumb

@@ -13,6 +13,7 @@ unsafe extern "C" {
 }
 
 global_asm!(
+    crate::kernel::cpu!(),
     r#"
     .syntax unified
     .thumb

@@ -4,6 +4,8 @@
 //! themselves say. A *panel* of columns and vectors is put in order in a buffer on the stack, used by all row blocks, and
 //! its products are added to the sums in memory; a buffer that holds the columns of all vectors reads each weight once.
 //!
+//! Matrices of few columns, attention's, have loops of their own ([`small`]).
+//!
 //! The loops are whole functions in assembly, called from here with a [`Walk`]. What they can't do is left to the
 //! kernels of the DSP extension: misaligned weights, pairs, less than a step of columns, groups that are not whole steps.
 
@@ -12,6 +14,8 @@ mod int8;
 mod order;
 mod panel;
 mod small;
+#[cfg(feature = "int8")]
+pub mod tail;
 
 use super::layout::TILE;
 use super::{Packing, ROWS, dsp};
@@ -30,7 +34,7 @@ const MOST_GROUP: usize = 256;
 /// Bytes of weights of a step.
 const STEP: usize = 4 * TILE;
 
-/// [`portable::multiply`].
+/// [`portable::multiply`](super::portable::multiply).
 #[inline(never)]
 pub fn multiply(packing: Packing, weights: &[u8], cols: usize, x: &[i16], rows: usize, out: &mut [i32]) {
     if packing == Packing::Int8 && small::multiply(weights, cols, x, rows, out) {
@@ -43,7 +47,7 @@ pub fn multiply(packing: Packing, weights: &[u8], cols: usize, x: &[i16], rows: 
     }
 }
 
-/// Apart, for the stack that it needs for itself.
+/// Apart as well.
 #[inline(never)]
 fn other(packing: Packing, weights: &[u8], cols: usize, x: &[i16], rows: usize, out: &mut [i32]) {
     dsp::multiply(packing, weights, cols, x, rows, out);
@@ -139,6 +143,8 @@ impl<'a> Matrix<'a> {
         (aligned && blocks > 0).then_some(matrix)
     }
 
+    /// Apart, for the stack that its buffer needs.
+    #[inline(never)]
     fn times(&self, x: &[i16], out: &mut [i32]) {
         let count = (x.len() / self.cols).min(out.len() / self.rows);
         let x = x.get(..count * self.cols.get()).unwrap_or_default();

@@ -153,7 +153,10 @@ unsafe extern "C" {
     fn latimer_mve_small32(weights: *const u8, x: *const i16, out: *mut i32, blocks: usize) -> u32;
 }
 
-/// A matrix times one vector; false, with sums that are to be made anew, where it is not of this kind.
+/// Rows that several vectors read again, each for itself.
+const FEW_ROWS: usize = 64;
+
+/// A matrix times vectors; false, with sums that are to be made anew, where it is not of this kind.
 #[inline(always)]
 pub(super) fn multiply(weights: &[u8], cols: usize, x: &[i16], rows: usize, out: &mut [i32]) -> bool {
     let small: Small = match cols {
@@ -162,9 +165,19 @@ pub(super) fn multiply(weights: &[u8], cols: usize, x: &[i16], rows: usize, out:
         _ => return false,
     };
     let aligned = (x.as_ptr().addr() | weights.as_ptr().addr()).is_multiple_of(4);
-    if !aligned || x.len() != cols || out.len() != rows {
+    if !aligned || rows == 0 {
         return false;
     }
+    if x.len() == cols && out.len() == rows {
+        return vector(small, weights, cols, x, out);
+    }
+    rows <= FEW_ROWS
+        && x.chunks_exact(cols).zip(out.chunks_exact_mut(rows)).all(|(x, out)| vector(small, weights, cols, x, out))
+}
+
+/// One vector of `cols` activations.
+#[inline(always)]
+fn vector(small: Small, weights: &[u8], cols: usize, x: &[i16], out: &mut [i32]) -> bool {
     let blocks = weights.len() / 4 / cols;
     let (whole, rest) = out.as_chunks_mut::<4>();
     let count = whole.len().min(blocks);
