@@ -4,10 +4,8 @@
 //! formats or numbers that no trained model has, takes the general way, which is slower and bounded by nothing.
 
 use crate::blob::Tensor;
-use crate::kernel::{
-    self,
-    norm::{Affine, GUARD, Sums},
-};
+use crate::kernel;
+use crate::kernel::norm::{Affine, GUARD, Sums};
 use crate::num::{requantize_each, round_shift, rsqrt, saturate_i16, saturate_i32};
 
 /// Fraction bits of a normalized value on the general way: `|x| <= sqrt(d) <= 64` leaves one bit of i32 to spare.
