@@ -30,8 +30,8 @@ pub const fn rsqrt(v: u64) -> Rsqrt {
     let mut i = 0;
     while i < 4 {
         // y * (3 - m y^2) / 2; m y^2 lies in (0, 2), Q30, so the factor never is negative.
-        let my2 = (high(m, y) as u64 * y as u64 >> 30) as u32;
-        y = (y as u64 * (3u32 << 30).saturating_sub(my2) as u64 >> 31) as u32;
+        let my2 = ((high(m, y) as u64 * y as u64) >> 30) as u32;
+        y = ((y as u64 * (3u32 << 30).saturating_sub(my2) as u64) >> 31) as u32;
         i += 1;
     }
     let mantissa = if y > 0x7fff_ffff { 0x7fff_ffff } else { y };

@@ -1,6 +1,6 @@
 //! Accumulators of a matrix to outputs on Arm cores with the DSP extension: the product's upper word and its rounding in
-//! one step, the bias added with saturation. 16 instructions for two rows, 13 without a bias,
-//! and two to end a loop of four rows, or of two without a bias.
+//! one step, the bias added with saturation. 16 instructions for two rows, 13 without a bias, and two to end a loop of four
+//! rows, or of two without a bias.
 
 use super::norm::aligned;
 use crate::kernel::portable;
@@ -18,7 +18,8 @@ global_asm!(
     .syntax unified
     .thumb
 
-    // r1 scales, r2 bias, r3 accumulators and outputs, r0 pairs left (of pairs with a bias), r4 mantissa, r5 up, r6 half, r7 shift.
+    // r1 scales, r2 bias, r3 accumulators and outputs, r0 pairs left (with a bias: twos of them), r4 mantissa, r5 up, r6 half,
+    // r7 shift; r8 r9 the two rows.
     .macro LATIMER_DSP_TAIL_PAIR
         ldr     r10, [r1], #4
         ldrd    r8, r9, [r3]

@@ -4,10 +4,8 @@
 //! formats or numbers that no trained model has, takes the general way, which is slower and bounded by nothing.
 
 use crate::blob::Tensor;
-use crate::kernel::{
-    self,
-    norm::{Affine, GUARD, Sums},
-};
+use crate::kernel;
+use crate::kernel::norm::{Affine, GUARD, Sums};
 use crate::num::{requantize_each, round_shift, rsqrt, saturate_i16, saturate_i32};
 
 /// Fraction bits of a normalized value on the general way: `|x| <= sqrt(d) <= 64` leaves one bit of i32 to spare.
@@ -118,5 +116,43 @@ fn general(norm: &Tensor, eps_q32: u32, hidden: &mut [i16], frac: i8, wide: &mut
             unit as i64 * gamma as i64 + beta,
             UNIT_FRAC + gamma_frac - out_frac,
         )));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::op::made::{Made, Noise};
+    use std::vec::Vec;
+
+    /// Ordinary formats and numbers take the two passes, and the general way comes to the same but for the last bit.
+    #[test]
+    fn both_ways_agree() {
+        for (seed, len) in [(1, 128), (2, 128), (3, 127), (4, 512), (5, 3), (6, 1024)] {
+            let mut noise = Noise(seed);
+            let hidden: Vec<i16> = (0..len).map(|_| noise.within(1 << 13) as i16).collect();
+            let wide: Vec<i32> = (0..len).map(|_| 40_000 + noise.within(1 << 18) as i32).collect();
+            let gamma: Vec<i16> = (0..len).map(|_| noise.within(32767) as i16).collect();
+            let beta: Vec<i32> = (0..len).map(|_| noise.within(1 << 17) as i32).collect();
+            let mut norm = Made::vector(&gamma).bias(&beta);
+            (norm.entry.scale_shift, norm.entry.out_frac, norm.entry.in_bits) = (14, 10, 16);
+            let norm = norm.tensor();
+            let sums = kernel::norm::add(&hidden, &mut wide.clone(), 1 << 4);
+            assert!(plan(&norm, 42_950, 16, len, &sums).is_some(), "{len}");
+            let (mut fast, mut slow) = (hidden.clone(), hidden);
+            add_norm(&norm, 42_950, &mut fast, 12, &mut wide.clone(), 16);
+            general(&norm, 42_950, &mut slow, 12, &mut wide.clone(), 16);
+            assert!(fast.iter().zip(&slow).all(|(fast, slow)| fast.abs_diff(*slow) <= 1), "{len}: {fast:?} {slow:?}");
+        }
+    }
+
+    /// What a plan must not take: sums that leave 32 bits.
+    #[test]
+    fn large_numbers_are_left_to_the_general_way() {
+        let norm = Made::vector(&[1i16; 4]).bias(&[0i32; 4]);
+        for wide in [[i32::MIN; 4], [i32::MAX; 4], [1 << 28, -1 << 28, 1 << 28, 0], [i32::MAX, i32::MIN, 0, 0]] {
+            let sums = kernel::norm::add(&[32767; 4], &mut wide.clone(), 256);
+            assert!(plan(&norm.tensor(), 42_950, 16, 4, &sums).is_none(), "{wide:?}");
+        }
     }
 }
