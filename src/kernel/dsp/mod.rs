@@ -4,6 +4,8 @@
 //! columns in order. Matrices whose columns fill no whole tiles, and data that is not at multiples of four bytes, are left
 //! to the portable kernel.
 
+#[cfg(feature = "int8")]
+pub mod attention;
 mod many;
 #[cfg(feature = "int8")]
 pub mod norm;

@@ -5,7 +5,7 @@ use super::cache::Head;
 use super::quantize::dynamic;
 use super::softmax::{Normalizer, scores, softmax};
 use crate::engine::{AttendScratch, Cached};
-use crate::kernel::specialized;
+use crate::kernel::{self, specialized};
 use crate::num::{Multiplier, requantize, rsqrt};
 
 /// Bits of a quantized query: on cores that multiply 16 by 16 bits they cost what 8 do.
@@ -150,10 +150,7 @@ fn scale(sums: &[i32], mantissa: i32, shift: i32, out: &mut [i32]) {
             if let 33..=62 = shift {
                 // Half a unit is in the upper word alone.
                 let half = 1 << (shift - 33);
-                for (out, &sum) in out.iter_mut().zip(sums) {
-                    let product = (sum as i64 * mantissa as i64) >> 32;
-                    *out = (product as i32).wrapping_add(half) >> (shift - 32);
-                }
+                kernel::attention::upper(sums, mantissa, half, shift - 32, out);
             } else {
                 out.iter_mut().zip(sums).for_each(|(out, &sum)| *out = requantize(sum, mantissa as u32, shift));
             }
