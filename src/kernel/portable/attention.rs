@@ -1,5 +1,6 @@
 //! What attention does to the sums of its products.
 
+use crate::kernel::specialized;
 use crate::num::{Scale, high_product};
 
 /// The first positions of a head, whose scores are made.
@@ -27,9 +28,15 @@ pub const fn begin_scores(_: u32, _: i32, _: &[Scale], _: &[Scale], _: &mut [i32
 }
 
 /// The upper words of `sum * mantissa`, plus `half`, shifted right by 1 ..= 30.
-#[inline(always)]
+// Not inlined: a compiler that sees where the mantissa comes from multiplies 64 bits.
+#[inline(never)]
 pub fn upper(sums: &[i32], mantissa: i32, half: i32, shift: i32, out: &mut [i32]) {
-    for (out, &sum) in out.iter_mut().zip(sums) {
-        *out = high_product(sum, mantissa).wrapping_add(half) >> shift;
-    }
+    specialized(
+        #[inline(always)]
+        || {
+            for (out, &sum) in out.iter_mut().zip(sums) {
+                *out = high_product(sum, mantissa).wrapping_add(half) >> shift;
+            }
+        },
+    );
 }

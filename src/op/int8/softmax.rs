@@ -24,26 +24,33 @@ pub(crate) struct Peak {
 
 /// Products of a query and its keys become scores in base 2, Q16: times `multiplier` and the keys' scales. They are rounded
 /// down, which all have in common; softmax sees only their differences.
-// Not inlined: the loop has the registers for itself.
-#[inline(never)]
-pub(crate) fn scores(multiplier: Multiplier, keys: &[Scale], values: &[Scale], scores: &mut [i32]) -> Peak {
-    specialized(
-        #[inline(always)]
-        || finish_scores(multiplier, keys, values, scores),
-    )
-}
-
 #[inline(always)]
-fn finish_scores<'a>(multiplier: Multiplier, keys: &'a [Scale], values: &'a [Scale], scores: &mut [i32]) -> Peak {
+pub(crate) fn scores(multiplier: Multiplier, keys: &[Scale], values: &[Scale], scores: &mut [i32]) -> Peak {
     let shift = multiplier.shift.wrapping_sub(SCORE_FRAC + 32);
     let begun = kernel::attention::begin_scores(multiplier.mantissa, shift, keys, values, scores);
     let mut peak = Peak { score: begun.score, product: begun.product };
     if begun.done > 0 {
         peak.product = peak.product.wrapping_add(LOGARITHM);
     }
-    let others = |all: &'a [Scale]| all.get(begun.done..).unwrap_or_default();
-    let scores = scores.get_mut(begun.done..).unwrap_or_default();
-    for ((score, key), value) in scores.iter_mut().zip(others(keys)).zip(others(values)) {
+    match (keys.get(begun.done..), values.get(begun.done..), scores.get_mut(begun.done..)) {
+        (Some(keys), Some(values), Some(scores @ [_, ..])) => other_scores(peak, multiplier, keys, values, scores),
+        _ => peak,
+    }
+}
+
+// Not inlined: the loop has the registers for itself.
+#[inline(never)]
+fn other_scores(peak: Peak, multiplier: Multiplier, keys: &[Scale], values: &[Scale], scores: &mut [i32]) -> Peak {
+    specialized(
+        #[inline(always)]
+        || finish_scores(peak, multiplier, keys, values, scores),
+    )
+}
+
+#[inline(always)]
+fn finish_scores(mut peak: Peak, multiplier: Multiplier, keys: &[Scale], values: &[Scale], scores: &mut [i32]) -> Peak {
+    let shift = multiplier.shift.wrapping_sub(SCORE_FRAC + 32);
+    for ((score, key), value) in scores.iter_mut().zip(keys).zip(values) {
         let mantissa = multiplier.mantissa.wrapping_mul(key.mantissa as u32);
         *score = times(*score, mantissa, shift.wrapping_sub(key.exponent as i32));
         peak.score = peak.score.max(*score);
