@@ -86,17 +86,13 @@ fn section_kinds() -> String {
 
 fn dtypes() -> String {
     let rows = [
-        (dtype::I8_PAIRS, "i8 in pairs", "the same, for inputs of 8 bits, laid for Arm's DSP instructions"),
         (dtype::I8, "i8", "matrices of the int8 engine, with `scales` and, unless all zero, an i32 `bias`"),
         (dtype::F16, "f16", "matrices of the f16 engine, with an f32 `bias` unless all zero"),
         (dtype::NORM, "norm", "layer norm: gamma i16 and beta i32 (int8 engine), or both f32 (f16 engine)"),
         (dtype::STEPS, "steps", "position frequencies: u32 phase steps a position, a full turn being 2^32"),
-        (dtype::I4, "i4", "as i8, in groups of `group` columns: four u8 scales, then two bytes a column"),
-        (
-            dtype::I8_GROUPS,
-            "i8 groups",
-            "as i8, in groups of `group` columns: a column of four 4-bit scales, then the columns",
-        ),
+        (dtype::I4, "i4", "as i8, in groups of `group` columns: four bytes of scales, then tiles of 4-bit weights"),
+        (dtype::I8_GROUPS, "i8 groups", "as i8, in groups of `group` columns: four bytes of scales, then tiles"),
+        (dtype::I8_PAIRS, "i8 pairs", "as i8, for inputs of 8 bits and columns that four divides: in pairs"),
     ];
     table(&["dtype", "name", "elements"], rows.map(|(n, name, holds)| [n.to_string(), name.into(), holds.into()]))
 }

@@ -1,6 +1,6 @@
 //! Errors of elementary functions against f64, for `docs/numerics.md`.
 
-use latimer::num::{exp2_neg, quarter_turn, rsqrt, sine};
+use latimer::num::{exp2_neg, exp2_parts, quarter_turn, rsqrt, sine, sine_cosine};
 use micromath::F32Ext;
 
 use super::Parts;
@@ -44,6 +44,11 @@ fn rows<const N: usize>(rows: [(&str, &str, &str, Errors); N]) -> String {
 fn integer() -> String {
     let exp2 =
         (-31 << 16..=0).step_by(7).map(|x| f64::from(exp2_neg(x)) / 2f64.powi(30) - (f64::from(x) / 65536.0).exp2());
+    // The fraction alone decides a mantissa: one octave has all of them.
+    let parts = (0..1 << 16).map(|x| {
+        let (mantissa, whole) = exp2_parts(x);
+        f64::from(mantissa) * 2f64.powi(-30 - whole as i32) * (f64::from(x) / 65536.0).exp2() - 1.0
+    });
     let sines = (0..1u32 << 20).map(|i| {
         let phase = i << 12;
         f64::from(sine(phase)) / 2f64.powi(30) - (f64::from(phase) / 2f64.powi(32) * std::f64::consts::TAU).sin()
@@ -53,6 +58,12 @@ fn integer() -> String {
         let exact = (f64::from(phase) / 2f64.powi(32) * std::f64::consts::TAU).cos();
         f64::from(sine(phase.wrapping_add(quarter_turn()))) / 2f64.powi(30) - exact
     });
+    let both = (0..1u32 << 20).flat_map(|i| {
+        let phase = i << 12;
+        let angle = f64::from(phase) / 2f64.powi(32) * std::f64::consts::TAU;
+        let (sin, cos) = sine_cosine(phase);
+        [(sin, angle.sin()), (cos, angle.cos())].map(|(got, exact)| f64::from(got) / 2f64.powi(30) - exact)
+    });
     let root = (0..62 * 64).map(|i| {
         let v = 2f64.powf(f64::from(i) / 64.0) as u64;
         let r = rsqrt(v);
@@ -60,8 +71,10 @@ fn integer() -> String {
     });
     rows([
         ("`exp2_neg`", "-31 to 0, step 7 * 2^-16", "absolute", Errors::of(exp2)),
+        ("`exp2_parts`", "0 to 1, step 2^-16", "relative", Errors::of(parts)),
         ("`sine`", "2^20 phases of a turn", "absolute", Errors::of(sines)),
         ("`sine`, a quarter turn on", "2^20 phases of a turn", "absolute", Errors::of(cosine)),
+        ("`sine_cosine`, both", "2^20 phases of a turn", "absolute", Errors::of(both)),
         ("`rsqrt`", "1 to 2^62, 64 an octave", "relative", Errors::of(root)),
     ])
 }
