@@ -5,7 +5,6 @@
 mod common;
 
 use common::{ENGINES, packed, random_checkpoint};
-use latimer::kernel::Packing;
 use latimer::blob::layout::{DECODER_ROLES, ENCODER_ROLES, NONE, Role, SectionKind, TensorEntry};
 use latimer::blob::vocab::VocabHeader;
 use latimer::blob::{Parts, emit, emit_len};
@@ -46,8 +45,7 @@ impl Sections {
 
     fn blob(&self) -> AlignedBytes {
         let sections: Vec<(SectionKind, &[u8])> = self.sections.iter().map(|(kind, b)| (*kind, b.as_slice())).collect();
-        let layout = latimer::kernel::layout::LAYOUT_TILES;
-        let header = latimer::blob::layout::Header { engine: self.engine as u8, layout, ..Default::default() };
+        let header = latimer::blob::layout::Header { engine: self.engine as u8, ..Default::default() };
         let parts = Parts { header, sections: &sections };
         let mut blob = AlignedBytes::zeroed(emit_len(&parts));
         emit(&parts, &mut blob).unwrap();
@@ -70,8 +68,7 @@ impl Sections {
         let weights = self.get(SectionKind::Weights);
         match (engine, matrix) {
             (EngineKind::Int8, true) => {
-                let (at, _) = Packing::Int8.weight_at(entry.cols as usize, row, col).unwrap();
-                let weight = &mut weights[start + at];
+                let weight = &mut weights[start + index];
                 *weight = if (*weight as i8) > 0 { -127i8 } else { 127 } as u8;
             }
             // Sign and exponent: 2 where it was below 1, else -2.

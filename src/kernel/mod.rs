@@ -26,16 +26,11 @@
 
 /// Begins a block of assembly: the core it is for. On Armv8-M, where an instruction's extension depends on the core, LLVM
 /// reads the assembly of a crate that is linked as a whole (`lto`) without knowing what `-C target-cpu` said.
-#[cfg(latimer_mve)]
+#[cfg(latimer_armv8m)]
 macro_rules! cpu {
     () => {
-        ".cpu cortex-m55"
-    };
-}
-#[cfg(all(latimer_armv8m, not(latimer_mve)))]
-macro_rules! cpu {
-    () => {
-        ".cpu cortex-m33"
+        // The build script's.
+        concat!(".cpu ", env!("LATIMER_CPU"))
     };
 }
 #[cfg(all(latimer_dsp, not(latimer_armv8m)))]
@@ -83,11 +78,11 @@ use x86 as chosen;
 #[cfg(all(feature = "int8", latimer_dsp, not(latimer_mve)))]
 pub use dsp::tail;
 #[cfg(all(feature = "int8", latimer_dsp))]
-pub use dsp::{attention, norm, softmax};
+pub use dsp::{norm, softmax};
 #[cfg(all(feature = "int8", latimer_mve))]
 pub use mve::tail;
 #[cfg(all(feature = "int8", not(latimer_dsp)))]
-pub use portable::{attention, norm, softmax, tail};
+pub use portable::{norm, softmax, tail};
 
 pub use chosen::{STRIP_BLOCKS, multiply, specialized};
 pub use layout::Packing;

@@ -7,7 +7,7 @@ use super::topology::{Source, Tensors, embedding_scale, phase_steps};
 use super::weights::Weights;
 use crate::import::checkpoint::LayerNorm;
 use crate::quantize::{QuantizedMatrix, Width};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use latimer::blob::layout::{NONE, Role, TensorEntry};
 use latimer::blob::sums_fit;
 use latimer::blob::tensor::dtype;
@@ -19,8 +19,8 @@ const OUT_FRAC: i8 = 16;
 const BETA_FRAC: i32 = 16;
 
 /// The most bits, up to `wanted`, with which a sum of `cols` products is proven to fit an i32.
-pub fn provable_bits(wanted: u8, dtype: u8, cols: u32) -> Result<u8> {
-    let fits = (8..=wanted).rev().find(|&bits| sums_fit(dtype, cols, bits));
+pub fn provable_bits(wanted: u8, packing: Packing, cols: u32) -> Result<u8> {
+    let fits = (8..=wanted).rev().find(|&bits| sums_fit(packing, cols, bits));
     fits.with_context(|| format!("a matrix of {cols} columns is too wide: sums of its products could overflow 32 bits"))
 }
 
@@ -68,8 +68,10 @@ pub fn entries(
         let mut matrix = |bias: &[f32], input, entry: &mut TensorEntry| -> Result<()> {
             let matrix = &quantized.matrices[&index];
             (entry.dtype, entry.group) = dtype_of(matrix.width);
-            entry.in_bits = provable_bits(settings.bits.of(item.role), entry.dtype, matrix.weights.cols as u32)?;
-            let pairs = options.dsp_pairs && entry.in_bits == 8 && matrix.weights.cols.is_multiple_of(4);
+            let (wanted, cols) = (settings.bits.of(item.role), matrix.weights.cols);
+            entry.in_bits = provable_bits(wanted, packing_of(matrix.width), cols as u32)?;
+            // Not every number of columns has that form.
+            let pairs = options.dsp_pairs && entry.in_bits == 8 && Packing::Int8Pairs.block_len(cols).is_some();
             if pairs && matrix.width == Width::Int8 {
                 entry.dtype = dtype::I8_PAIRS;
             }
@@ -83,8 +85,7 @@ pub fn entries(
                 entry.data = weights.push(&steps);
             }
             Source::Norm(norm) => {
-                norm_entry(norm, &mut entry, weights)
-                    .with_context(|| format!("block {}, {:?}", item.block, item.role))?;
+                norm_entry(norm, &mut entry, weights);
                 bounds.hidden = Bound::of_norm(norm);
             }
             Source::Vocabulary(table, bias) => {
@@ -166,10 +167,7 @@ fn embedding_entry(largest: Bound, scale: f64, entry: &mut TensorEntry) {
 }
 
 /// Gamma in 16 bits, beta in Q16, the output in the widest format that its bound leaves.
-fn norm_entry(norm: &LayerNorm, entry: &mut TensorEntry, weights: &mut Weights) -> Result<()> {
-    if let Some(beta) = norm.bias.iter().find(|beta| beta.abs() >= 255.99) {
-        bail!("layer norm with a bias of {beta}: the int8 engine takes less than 256; pack with --engine f16");
-    }
+fn norm_entry(norm: &LayerNorm, entry: &mut TensorEntry, weights: &mut Weights) {
     let largest = norm.weight.iter().fold(0f64, |m, &g| m.max(g.abs() as f64));
     let gamma_frac = fraction_bits(largest, 15, 15).max(0);
     let gamma: Vec<i16> = norm
@@ -184,5 +182,4 @@ fn norm_entry(norm: &LayerNorm, entry: &mut TensorEntry, weights: &mut Weights) 
     entry.bias = weights.push(&beta);
     entry.scale_shift = gamma_frac;
     entry.out_frac = fraction_bits(Bound::of_norm(norm).element, 15, 14);
-    Ok(())
 }

@@ -4,8 +4,6 @@
 //! columns in order. Matrices whose columns fill no whole tiles, and data that is not at multiples of four bytes, are left
 //! to the portable kernel.
 
-#[cfg(feature = "int8")]
-pub mod attention;
 mod many;
 #[cfg(feature = "int8")]
 pub mod norm;
@@ -14,20 +12,14 @@ mod softmax;
 #[cfg(all(feature = "int8", not(latimer_mve)))]
 pub mod tail;
 
-use super::layout::TILE;
+use super::layout::{PAIR_COLUMNS, TILE};
 use super::{Packing, ROWS, portable};
 use core::mem::MaybeUninit;
 pub use portable::{STRIP_BLOCKS, specialized};
 pub use softmax::softmax;
 
-/// Columns of a matrix in pairs at most: 256 times a sum must fit 32 bits.
-const SPREAD: usize = 512;
-
 /// [`portable::multiply`].
 pub fn multiply(packing: Packing, weights: &[u8], cols: usize, x: &[i16], rows: usize, out: &mut [i32]) {
-    if multiply_short(packing, weights, cols, x, rows, out).is_some() {
-        return;
-    }
     let vectors = x.len().checked_div(cols).unwrap_or(0).min(out.len().checked_div(rows).unwrap_or(0));
     let Some(matrix) = Matrix::of(packing, weights, cols, rows).filter(|_| x.as_ptr().addr() % 4 == 0) else {
         return portable::multiply(packing, weights, cols, x, rows, out);
@@ -43,30 +35,6 @@ pub fn multiply(packing: Packing, weights: &[u8], cols: usize, x: &[i16], rows: 
             }
         }
     }
-}
-
-/// One vector and whole blocks of 8-bit weights: with the few looks that takes, as attention has matrices that cost no
-/// more than all others. `None`: not done.
-#[inline(always)]
-fn multiply_short(
-    packing: Packing,
-    weights: &[u8],
-    cols: usize,
-    x: &[i16],
-    rows: usize,
-    out: &mut [i32],
-) -> Option<()> {
-    let whole = (cols | rows) % 4 == 0 && (x.as_ptr().addr() | weights.as_ptr().addr()) % 4 == 0;
-    let one = packing == Packing::Int8 && x.len() == cols && out.len() == rows && rows > 0 && cols > 0;
-    if !whole || !one || weights.len() < rows.checked_mul(cols)? {
-        return None;
-    }
-    let (weights, blocks, tiles) = (weights.as_ptr(), rows / ROWS, cols / 4);
-    let job = one::Job { weights, x: x.as_ptr(), out: out.as_mut_ptr(), blocks, tiles, groups: 1 };
-    // SAFETY: `weights` holds all blocks, of whole tiles, `x` a row's activations, both at multiples of four bytes, and `out`
-    // all sums, as has just been looked at.
-    unsafe { one::latimer_dsp_one_i8(&job) };
-    Some(())
 }
 
 /// A matrix whose groups are whole tiles.
@@ -101,22 +69,30 @@ impl<'a> Matrix<'a> {
 
     /// One vector, of `cols` activations, to `rows` sums.
     fn times_one(&self, x: &[i16], out: &mut [i32]) {
-        let mut room = MaybeUninit::<[u32; SPREAD / 2]>::uninit();
-        let x = match self.packing {
-            Packing::Int8Pairs => {
-                if x.len() != self.cols || self.cols > SPREAD {
-                    // Two halves, each of whole tiles, would do; no model has such a matrix with 8-bit inputs so far.
-                    return portable::multiply(self.packing, self.weights, self.cols, x, self.rows, out);
-                }
-                // SAFETY: `x` has `cols` activations, which are whole tiles, at a multiple of four bytes, and `room` is for
-                // as many.
-                unsafe {
-                    one::latimer_dsp_spread(x.as_ptr(), self.cols / 4, room.as_mut_ptr().cast());
-                    core::slice::from_raw_parts(room.as_ptr().cast(), self.cols)
-                }
-            }
-            _ => x,
+        match self.packing {
+            Packing::Int8Pairs => self.spread_times_one(x, out),
+            _ => self.all_times_one(x, out),
+        }
+    }
+
+    /// The same of a matrix in pairs: apart, for the stack that its buffer needs.
+    #[inline(never)]
+    fn spread_times_one(&self, x: &[i16], out: &mut [i32]) {
+        let mut room = MaybeUninit::<[u32; PAIR_COLUMNS / 2]>::uninit();
+        // No packed matrix has more columns, and callers cut `x`.
+        if x.len() != self.cols || self.cols > PAIR_COLUMNS {
+            return;
+        }
+        // SAFETY: `x` has `cols` activations, which are whole tiles, at a multiple of four bytes, and `room` is for as many.
+        let spread = unsafe {
+            one::latimer_dsp_spread(x.as_ptr(), self.cols / 4, room.as_mut_ptr().cast());
+            core::slice::from_raw_parts(room.as_ptr().cast(), self.cols)
         };
+        self.all_times_one(spread, out);
+    }
+
+    /// All blocks times activations as their loop wants them.
+    fn all_times_one(&self, x: &[i16], out: &mut [i32]) {
         let blocks = self.weights.len() / self.block_len;
         let (whole, _) = out.as_chunks_mut::<ROWS>();
         let whole = whole.len().min(blocks);
@@ -158,8 +134,7 @@ impl<'a> Matrix<'a> {
     /// Several vectors: blocks outside, so that each is read from flash once.
     fn times_many(&self, x: &[i16], out: &mut [i32], vectors: usize) {
         let (Some(x), Some(out)) = (x.get(..vectors * self.cols), out.get_mut(..vectors * self.rows)) else { return };
-        let done = self.whole_times_many(x, out, vectors);
-        for (b, block) in self.weights.chunks_exact(self.block_len).enumerate().skip(done) {
+        for (b, block) in self.weights.chunks_exact(self.block_len).enumerate() {
             let row = b * ROWS;
             if row + ROWS <= self.rows {
                 self.block_times_many(block, x, out.get_mut(row..).unwrap_or_default(), self.rows, vectors);
@@ -170,44 +145,6 @@ impl<'a> Matrix<'a> {
                 }
             }
         }
-    }
-
-    /// The whole blocks of a matrix that one panel holds, if it does; returns how many. `x` and `out` are `vectors` long.
-    fn whole_times_many(&self, x: &[i16], out: &mut [i32], vectors: usize) -> usize {
-        if self.packing.scale_len() > 0 || self.cols > many::PANEL {
-            return 0;
-        }
-        if x.len() < vectors * self.cols || out.len() < vectors * self.rows {
-            return 0;
-        }
-        let whole = (self.rows / ROWS).min(self.weights.len() / self.block_len);
-        let mut panel = MaybeUninit::<many::Panel>::uninit();
-        let mut job = many::Job {
-            panel: panel.as_ptr(),
-            quads: self.cols / 4,
-            x: x.as_ptr(),
-            x_step: self.cols * size_of::<i16>(),
-            out: out.as_mut_ptr(),
-            out_step: self.rows * size_of::<i32>(),
-            vectors,
-            add: false,
-        };
-        let unpack = match self.packing {
-            Packing::Int8Pairs => many::latimer_dsp_unpack_pairs,
-            _ => many::latimer_dsp_unpack_i8,
-        };
-        let mut weights = self.weights.as_ptr();
-        for _ in 0..whole {
-            // SAFETY: a block has `quads` tiles, at a multiple of four bytes, and the panel, which has room for more columns
-            // than `cols`, is not used but through these pointers; `x` and `out` have `vectors` times `cols` activations, at
-            // a multiple of four bytes, and `rows` sums, and this block's four are below the last row.
-            unsafe {
-                unpack(weights, job.quads, panel.as_mut_ptr().cast());
-                many::latimer_dsp_panel(&job);
-            }
-            (weights, job.out) = (weights.wrapping_add(self.block_len), job.out.wrapping_add(ROWS));
-        }
-        whole
     }
 
     /// A block to four sums a vector, which lie `step` apart in `out`.

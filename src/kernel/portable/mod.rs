@@ -1,8 +1,6 @@
 //! Kernels in plain Rust: the oracle every other kernel is held to, and good code on cores without a multiply that
 //! takes more than one pair.
 
-#[cfg(feature = "int8")]
-pub mod attention;
 #[cfg(feature = "f16")]
 pub mod float;
 #[cfg(feature = "int8")]
