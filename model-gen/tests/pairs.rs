@@ -31,7 +31,8 @@ fn matrices(model: &Model) -> Vec<(u8, u8)> {
 #[test]
 fn pairs_change_no_logit() {
     let base = || RandomSpec { encoder_layers: 1, decoder_layers: 2, ..RandomSpec::default() };
-    // The second feed-forward matrix can't lie in pairs in two of these: four divides not its columns, or they are too many.
+    // The second feed-forward matrix can't lie in pairs in two of these: four divides not its columns, or they are too
+    // many.
     for (d_model, heads, ffn, all) in
         [(20, 5, 24, true), (32, 2, 10, false), (12, 3, PAIR_COLUMNS, true), (12, 3, PAIR_COLUMNS + 4, false)]
     {

@@ -44,7 +44,7 @@ pub enum Packing {
     Int8Groups(usize),
     /// 4 bits in groups.
     Int4(usize),
-    /// 8 bits in pairs; a matrix whose columns four does not divide, or of more than [`PAIR_COLUMNS`], has no such form.
+    /// 8 bits in pairs; a matrix whose columns four does not divide, or more than [`PAIR_COLUMNS`], has no such form.
     Int8Pairs,
 }
 

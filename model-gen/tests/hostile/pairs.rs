@@ -11,7 +11,7 @@ use model_gen::pack::{Options, pack};
 use model_gen::quantize::InputBits;
 use model_gen::testing::RandomSpec;
 
-/// A blob whose inputs have 8 bits, in pairs where that can be; `ffn` are the columns of the second feed-forward matrix.
+/// A blob whose inputs have 8 bits, in pairs where that can be; the second feed-forward matrix has `ffn` columns.
 fn blob(ffn: usize) -> AlignedBytes {
     let mut options = Options { dsp_pairs: true, ..Options::new(EngineKind::Int8) };
     options.settings.bits = InputBits::all(8);

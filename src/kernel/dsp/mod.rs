@@ -83,7 +83,7 @@ impl<'a> Matrix<'a> {
         if x.len() != self.cols || self.cols > PAIR_COLUMNS {
             return;
         }
-        // SAFETY: `x` has `cols` activations, which are whole tiles, at a multiple of four bytes, and `room` is for as many.
+        // SAFETY: `x` has `cols` activations, which are whole tiles, at a multiple of four bytes; `room` is for as many.
         let spread = unsafe {
             one::latimer_dsp_spread(x.as_ptr(), self.cols / 4, room.as_mut_ptr().cast());
             core::slice::from_raw_parts(room.as_ptr().cast(), self.cols)
