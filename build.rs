@@ -16,12 +16,13 @@ const CFGS: [&str; 7] = [
     "latimer_rv32m",
 ];
 
-/// Cores of Armv8-M Mainline that have the DSP extension; the first two may be built without it, which
+/// Cores of Armv8-M Mainline that have the DSP extension; the first three may be built without it, which
 /// `-C target-feature=-dsp` says.
-const DSP_CORES: [&str; 4] = ["cortex-m33", "cortex-m35p", "cortex-m55", "cortex-m85"];
+const DSP_CORES: [&str; 7] =
+    ["cortex-m33", "cortex-m35p", "star-mc1", "cortex-m52", "cortex-m55", "cortex-m85", "star-mc3"];
 
 /// Cores of Armv8.1-M that have MVE, integers at least.
-const MVE_CORES: [&str; 2] = ["cortex-m55", "cortex-m85"];
+const MVE_CORES: [&str; 4] = ["cortex-m52", "cortex-m55", "cortex-m85", "star-mc3"];
 
 #[cfg_attr(test, allow(dead_code, reason = "a test reads this file as a module"))]
 fn main() {
@@ -41,8 +42,12 @@ fn main() {
     if variable("TARGET").starts_with("x86_64") && env::var_os("CARGO_FEATURE_STD").is_some() {
         println!("cargo::rustc-cfg=latimer_avx2");
     }
-    for cfg in cfgs(&variable("TARGET"), &variable("CARGO_CFG_TARGET_FEATURE"), &flags, features) {
+    let cfgs = cfgs(&variable("TARGET"), &variable("CARGO_CFG_TARGET_FEATURE"), &flags, features);
+    for cfg in &cfgs {
         println!("cargo::rustc-cfg={cfg}");
+    }
+    if cfgs.contains(&"latimer_armv8m") {
+        println!("cargo::rustc-env=LATIMER_CPU={}", core(&flags, cfgs.contains(&"latimer_mve")));
     }
 }
 
@@ -51,7 +56,9 @@ fn main() {
 pub(crate) fn cfgs(target: &str, known: &str, flags: &str, [dsp, mve]: [bool; 2]) -> Vec<&'static str> {
     let starts = |name: &str| target.starts_with(name);
     if starts("riscv32") {
-        return if known.split(',').any(|feature| feature == "m") { vec!["latimer_rv32m"] } else { vec![] };
+        // The kernels use more registers than the 16 of RV32E.
+        let has = !starts("riscv32e") && known.split(',').any(|feature| feature == "m");
+        return if has { vec!["latimer_rv32m"] } else { vec![] };
     }
     // Armv8-M Baseline has all of Armv6-M.
     if starts("thumbv6m") || starts("thumbv8m.base") {
@@ -62,14 +69,13 @@ pub(crate) fn cfgs(target: &str, known: &str, flags: &str, [dsp, mve]: [bool; 2]
         return vec![];
     }
     let mut has = Has { dsp: starts("thumbv7em"), mve: false };
-    let options = codegen_options(flags);
-    let values = |key| options.iter().filter_map(move |option| option.strip_prefix(key)?.strip_prefix('='));
-    if let (true, Some(core)) = (armv8m, values("target-cpu").next_back()) {
+    if let (true, Some(core)) = (armv8m, values(flags, "target-cpu").pop()) {
         has = Has { dsp: DSP_CORES.contains(&core), mve: MVE_CORES.contains(&core) };
     }
-    values("target-feature").flat_map(|list| list.split(',')).for_each(|feature| has.apply(feature));
+    values(flags, "target-feature").iter().flat_map(|list| list.split(',')).for_each(|feature| has.apply(feature));
     let mve = armv8m && (has.mve || mve);
-    if !(has.dsp || dsp || mve) {
+    // Armv7-M has no such extension, whatever the feature says: with it the architecture is Armv7E-M, another target.
+    if !(has.dsp || mve || armv8m && dsp) {
         // Armv8-M Mainline has all of Armv7-M.
         return vec!["latimer_armv7m"];
     }
@@ -82,6 +88,13 @@ pub(crate) fn cfgs(target: &str, known: &str, flags: &str, [dsp, mve]: [bool; 2]
         cfgs.push("latimer_armv8m");
     }
     cfgs
+}
+
+/// The core of Armv8-M that assembly with the DSP extension, or MVE too, is for: the one that the flags name, unless only
+/// a feature claims the extension.
+pub(crate) fn core(flags: &str, mve: bool) -> &str {
+    let (cores, least): (&[&str], _) = if mve { (&MVE_CORES, "cortex-m55") } else { (&DSP_CORES, "cortex-m33") };
+    values(flags, "target-cpu").pop().filter(|core| cores.contains(core)).unwrap_or(least)
 }
 
 /// The extensions of a core.
@@ -101,6 +114,11 @@ impl Has {
             _ => {}
         }
     }
+}
+
+/// The values of a codegen option, in order.
+fn values<'f>(flags: &'f str, key: &str) -> Vec<&'f str> {
+    codegen_options(flags).into_iter().filter_map(|option| option.strip_prefix(key)?.strip_prefix('=')).collect()
 }
 
 /// The values of `-C` and `--codegen`, joined to their flag or apart.

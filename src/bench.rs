@@ -27,7 +27,7 @@ pub trait Marks {
     fn stop();
 }
 
-/// Whether kernels other than the portable ones are in this build.
+/// Whether the portable kernels are the only ones in this build.
 pub const PORTABLE: bool = cfg!(feature = "portable");
 
 fn measure<M: Marks, R>(run: impl FnOnce() -> R) -> R {

@@ -173,7 +173,7 @@ pub(crate) trait Engine: Copy {
         wide_frac: i8,
     );
 
-    /// Logits of one token, in blocks of up to four rows from the first: nothing is stored.
+    /// Logits of one token, in strips of rows from the first, as many together as the kernel likes: nothing is stored.
     fn logits(self, output: &Tensor, x: &[Self::Input], scale: Self::Scale, sink: impl FnMut(usize, Logits<'_>));
 
     /// A hidden state for observers.

@@ -31,15 +31,17 @@
 //! - `std`: kernels for the host's own instruction set, chosen at run time; the bits stay the same.
 //! - `json`: the report that boards and `model-gen translate --json` write.
 //! - `portable`: the portable kernels alone, on every target; the bits stay the same.
-//! - `dsp`, `mve`: the core has that extension of Arm's, where the build's flags don't say so (next section).
+//! - `dsp`, `mve`: the core, of Armv8-M Mainline, has that extension, where the build's flags don't say so (next
+//!   section).
 //!
 //! # Instruction sets
 //!
 //! Kernels are chosen when the crate is compiled, by the target and, on `thumbv8m.main`, by the core that
-//! `-C target-cpu` names: `cortex-m33` and `cortex-m35p` have DSP instructions, `cortex-m55` and `cortex-m85` have MVE
-//! too. `thumbv7em` always has DSP instructions. Where such flags can't be set, the features `dsp` and `mve` say the
-//! same of Arm targets and nothing of others; a firmware that claims an extension its core has not ends in a fault. MVE
-//! needs the coprocessors 10 and 11 enabled (CPACR) before the first call.
+//! `-C target-cpu` names: `cortex-m33`, `cortex-m35p` and `star-mc1` have DSP instructions, `cortex-m52`, `cortex-m55`,
+//! `cortex-m85` and `star-mc3` have MVE too. `thumbv7em` always has DSP instructions, `thumbv7m` never. Where such flags
+//! can't be set, the features `dsp` and `mve` say the same of `thumbv8m.main` and nothing of other targets; a firmware
+//! that claims an extension its core has not ends in a fault. MVE needs the coprocessors 10 and 11 enabled (CPACR)
+//! before the first call.
 #![no_std]
 
 #[cfg(target_endian = "big")]

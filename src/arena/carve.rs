@@ -70,7 +70,7 @@ pub(crate) struct Work<'a, E: Engine> {
     pub wide: &'a mut [E::Wide],
     /// One scale a token.
     pub scales: &'a mut [E::Scale],
-    /// Values of tokens that the buffers are for.
+    /// Elements of `input`, shared out among tokens.
     elements: usize,
 }
 

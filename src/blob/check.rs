@@ -6,6 +6,7 @@ use super::spec::Spec;
 use super::tensor::{Tensor, dtype};
 use crate::engine::EngineKind;
 use crate::error::BlobError;
+use crate::kernel::Packing;
 use core::ops::RangeInclusive;
 
 /// Marks a tensor that belongs to no block.
@@ -33,14 +34,9 @@ pub(crate) struct Tensors<'a> {
 }
 
 /// Whether sums of `cols` products of the largest weights and inputs of `in_bits` bits stay inside an i32.
-pub const fn sums_fit(dtype: u8, cols: u32, in_bits: u8) -> bool {
-    // A group's scale is part of its weights.
-    let weight = match dtype {
-        dtype::I4 => 8 * u8::MAX as u64,
-        dtype::I8_GROUPS => 128 * 15,
-        _ => 128,
-    };
-    (8 <= in_bits && in_bits <= 16) && (cols as u64) * weight * ((1 << (in_bits - 1)) - 1) < 1 << 31
+pub const fn sums_fit(packing: Packing, cols: u32, in_bits: u8) -> bool {
+    // Below 2^32 * 2^11 * 2^15.
+    (8 <= in_bits && in_bits <= 16) && (cols as u64) * packing.largest() as u64 * ((1 << (in_bits - 1)) - 1) < 1 << 31
 }
 
 impl<'a> Tensors<'a> {
@@ -120,7 +116,7 @@ impl<'a> Tensors<'a> {
             _ if role == Role::Positions => true,
             EngineKind::Int8 if role.is_linear() => {
                 // In pairs the activations must fit 8 bits.
-                sums_fit(e.dtype, e.cols, e.in_bits)
+                tensor.packing().is_some_and(|packing| sums_fit(packing, e.cols, e.in_bits))
                     && (e.dtype != dtype::I8_PAIRS || e.in_bits == 8)
                     && FRAC.contains(&e.out_frac)
                     && FRAC.contains(&e.embed_frac)

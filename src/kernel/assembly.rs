@@ -24,8 +24,8 @@ pub(crate) type GroupLoop = unsafe extern "C" fn(
 ///
 /// # Safety
 ///
-/// What `choose` and `choose_groups` give must be a loop for those weights, that many blocks and vectors, and must need no more alignment
-/// than the constants say.
+/// What `choose` and `choose_groups` give must be a loop for those weights, that many blocks and vectors, and must need
+/// no more alignment than the constants say.
 pub(crate) unsafe trait Loops {
     /// What tiles must be aligned to, in bytes.
     const TILES_ALIGN: usize = 1;

@@ -11,8 +11,8 @@
 //!                     16-19: w[1] 20-23: w[3] 24-27: w[5]  28-31: w[7]       each plus 8
 //! ```
 //!
-//! 8-bit weights may lie as *pairs* instead, for activations of 8 bits and columns that four divides: a half of a word is the
-//! number `256 * w[2] + w[0]`, or `256 * w[3] + w[1]`, so that the upper byte is less by one where the lower weight is
+//! 8-bit weights may lie as *pairs* instead, for activations of 8 bits and columns that four divides, [`PAIR_COLUMNS`] at
+//! most: a half of a word is the number `256 * w[2] + w[0]`, or `256 * w[3] + w[1]`, so that the upper byte is less by one where the lower weight is
 //! negative. Arm multiplies such halves as they are.
 //!
 //! Weights in groups: the columns are cut into groups of a fixed length, the last may be shorter. Before the tiles of each
@@ -27,6 +27,11 @@ pub const TILE: usize = 16;
 /// Header value of this layout, the only one. Value 0 was rows interleaved by column.
 pub const LAYOUT_TILES: u8 = 1;
 
+/// Columns of a matrix in pairs at most: 256 times a sum must fit 32 bits, as Arm's kernel multiplies the halves.
+pub const PAIR_COLUMNS: usize = 512;
+
+const _: () = assert!(PAIR_COLUMNS as u64 * Packing::Int8Pairs.largest() as u64 * 127 < 1 << 23);
+
 /// What a stored 4-bit weight has been raised by.
 const OFFSET: i32 = 8;
 
@@ -39,7 +44,7 @@ pub enum Packing {
     Int8Groups(usize),
     /// 4 bits in groups.
     Int4(usize),
-    /// 8 bits in pairs; a matrix whose columns four does not divide has no such form.
+    /// 8 bits in pairs; a matrix whose columns four does not divide, or more than [`PAIR_COLUMNS`], has no such form.
     Int8Pairs,
 }
 
@@ -49,6 +54,15 @@ impl Packing {
         match self {
             Packing::Int8 | Packing::Int8Pairs | Packing::Int8Groups(_) => 4,
             Packing::Int4(_) => 8,
+        }
+    }
+
+    /// The largest magnitude of a weight in units of its row's scale, whatever bytes are stored.
+    pub const fn largest(self) -> u32 {
+        match self {
+            Packing::Int8 | Packing::Int8Pairs => 128,
+            Packing::Int8Groups(_) => 128 * 15,
+            Packing::Int4(_) => 8 * 255,
         }
     }
 
@@ -78,10 +92,10 @@ impl Packing {
         }
     }
 
-    /// Bytes of a row block of `cols` columns; `None` where they do not fit the address space.
+    /// Bytes of a row block of `cols` columns; `None` where there is no such form, or none that fits the address space.
     pub const fn block_len(self, cols: usize) -> Option<usize> {
         let group = self.group(cols);
-        if matches!(self, Packing::Int8Pairs) && !cols.is_multiple_of(4) {
+        if matches!(self, Packing::Int8Pairs) && (!cols.is_multiple_of(4) || cols > PAIR_COLUMNS) {
             return None;
         }
         let Some(whole) = self.group_len(group) else { return None };
@@ -95,7 +109,7 @@ impl Packing {
         }
     }
 
-    /// Bytes of a matrix; `None` where they do not fit the address space.
+    /// Bytes of a matrix; `None` where there is no such form, or none that fits the address space.
     pub const fn matrix_len(self, rows: usize, cols: usize) -> Option<usize> {
         match self.block_len(cols) {
             Some(block) => block.checked_mul(rows.div_ceil(ROWS)),
@@ -120,11 +134,13 @@ impl Packing {
         let within = col % self.group(cols);
         let tile = within / self.tile_columns() * TILE;
         let word = self.group_at(cols, row, col)?.checked_add(self.scale_len() + tile + row % ROWS * 4)?;
-        // Odd columns are in the upper half of the word.
-        let (odd, pair) = (within % 2, within % self.tile_columns() / 2);
         Some(match self {
-            Packing::Int8 | Packing::Int8Pairs | Packing::Int8Groups(_) => (word + 2 * odd + pair, 0),
-            Packing::Int4(_) => (word + 2 * odd + pair / 2, pair as u32 % 2 * 4),
+            Packing::Int8 | Packing::Int8Pairs | Packing::Int8Groups(_) => (word + byte_of(within), 0),
+            Packing::Int4(_) => {
+                // Odd columns are in the upper half of the word.
+                let (odd, pair) = (within % 2, within % self.tile_columns() / 2);
+                (word + 2 * odd + pair / 2, pair as u32 % 2 * 4)
+            }
         })
     }
 
@@ -214,6 +230,12 @@ impl Packing {
     }
 }
 
+/// The byte of a word of 8-bit weights that has a column: even ones, then odd ones. Its own inverse.
+#[inline(always)]
+pub(crate) const fn byte_of(column: usize) -> usize {
+    column % 2 * 2 + column % 4 / 2
+}
+
 /// The weights of a row of a tile of 8-bit weights, in order of columns.
 #[inline(always)]
 pub(crate) const fn columns_i8(word: [u8; 4]) -> [i32; 4] {
@@ -270,6 +292,9 @@ mod tests {
         assert_eq!(i16::from_le_bytes([0xfd, 6]), 256 * 7 - 3);
         assert_eq!(columns_pairs([0xfd, 6, 5, 0xf7]), [-3, 5, 7, -9]);
         assert_eq!(Packing::Int8Pairs.block_len(6), None);
+        assert_eq!(Packing::Int8Pairs.block_len(PAIR_COLUMNS), Some(PAIR_COLUMNS / 4 * TILE));
+        assert_eq!(Packing::Int8Pairs.block_len(PAIR_COLUMNS + 4), None);
+        assert!((0..4).all(|column| byte_of(byte_of(column)) == column));
         let mut out = [0; 4 + TILE];
         Packing::Int4(8).store((1, 7), |_, col| col as i8 - 4, |_, _| 9, &mut out);
         // Each weight plus 8: 4 to 10, and 8 for the padding.

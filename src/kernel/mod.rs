@@ -26,16 +26,11 @@
 
 /// Begins a block of assembly: the core it is for. On Armv8-M, where an instruction's extension depends on the core, LLVM
 /// reads the assembly of a crate that is linked as a whole (`lto`) without knowing what `-C target-cpu` said.
-#[cfg(latimer_mve)]
+#[cfg(latimer_armv8m)]
 macro_rules! cpu {
     () => {
-        ".cpu cortex-m55"
-    };
-}
-#[cfg(all(latimer_armv8m, not(latimer_mve)))]
-macro_rules! cpu {
-    () => {
-        ".cpu cortex-m33"
+        // The build script's.
+        concat!(".cpu ", env!("LATIMER_CPU"))
     };
 }
 #[cfg(all(latimer_dsp, not(latimer_armv8m)))]

@@ -202,7 +202,8 @@ fn shape(words: &mut SplitAsciiWhitespace<'_>) -> Result<Shape, Refusal> {
     Ok(Shape { cols, rows, tokens, bits: bits as u8, weight_bits: weight_bits as u8, group })
 }
 
-/// A phrase, or a part of its way, for which it is translated first unless that is the phrase translated last: `out` has its tokens and its translation, the checksum is that of its target ids.
+/// A phrase, or a part of its way, for which it is translated first unless that is the phrase translated last: `out` has
+/// its tokens and its translation, the checksum is that of its target ids.
 fn phrase(
     part: &str,
     text: &str,

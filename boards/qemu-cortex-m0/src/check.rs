@@ -7,8 +7,9 @@ use app::latimer::kernel::{Packing, multiply};
 const ROWS_TRIED: [usize; 7] = [1, 3, 4, 5, 8, 15, 16];
 const COLS_TRIED: [usize; 9] = [1, 2, 3, 4, 7, 16, 31, 64, 65];
 const VECTORS_TRIED: [usize; 3] = [1, 2, 3];
-const PACKINGS_TRIED: [Packing; 7] = [
+const PACKINGS_TRIED: [Packing; 8] = [
     Packing::Int8,
+    Packing::Int8Pairs,
     Packing::Int8Groups(4),
     Packing::Int8Groups(16),
     Packing::Int8Groups(24),
@@ -57,7 +58,7 @@ impl Check {
         let mut products = 0;
         for packing in PACKINGS_TRIED {
             for rows in ROWS_TRIED {
-                for cols in COLS_TRIED {
+                for cols in COLS_TRIED.into_iter().filter(|&cols| packing.block_len(cols).is_some()) {
                     for vectors in VECTORS_TRIED {
                         if !self.equal(packing, rows, cols, vectors) {
                             return Err(Difference { packing, rows, cols, vectors });
@@ -71,10 +72,16 @@ impl Check {
     }
 
     fn equal(&mut self, packing: Packing, rows: usize, cols: usize, vectors: usize) -> bool {
-        // The contract leaves 16 bits to the activations where weights have no scales, and here 14 where they have.
-        let spare = if packing.scale_len() == 0 { 0 } else { 2 };
+        // The contract leaves 16 bits to the activations where weights have no scales, 8 where they lie in pairs, and here
+        // 14 where they have scales.
+        let spare = match packing {
+            Packing::Int8 => 0,
+            Packing::Int8Pairs => 8,
+            Packing::Int8Groups(_) | Packing::Int4(_) => 2,
+        };
         let code = |row: usize, col: usize| match packing {
             Packing::Int8 | Packing::Int8Groups(_) => mix(row, col) as i8,
+            Packing::Int8Pairs => (mix(row, col) as i8).max(-127),
             Packing::Int4(_) => mix(row, col) as i8 >> 4,
         };
         let group = packing.group(cols);
@@ -91,7 +98,7 @@ impl Check {
         multiply(packing, weights, cols, x, rows, out);
         let naive = |i: usize| -> i32 {
             let (row, x) = (i % rows, &x[i / rows * cols..]);
-            let scale = |col| if spare == 0 { 1 } else { packing.scale(scale(row, col)) };
+            let scale = |col| if packing.scale_len() == 0 { 1 } else { packing.scale(scale(row, col)) };
             (0..cols).map(|col| scale(col) * i32::from(code(row, col)) * i32::from(x[col])).sum()
         };
         out.iter().enumerate().all(|(i, &found)| found == naive(i))

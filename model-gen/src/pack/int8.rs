@@ -19,8 +19,8 @@ const OUT_FRAC: i8 = 16;
 const BETA_FRAC: i32 = 16;
 
 /// The most bits, up to `wanted`, with which a sum of `cols` products is proven to fit an i32.
-pub fn provable_bits(wanted: u8, dtype: u8, cols: u32) -> Result<u8> {
-    let fits = (8..=wanted).rev().find(|&bits| sums_fit(dtype, cols, bits));
+pub fn provable_bits(wanted: u8, packing: Packing, cols: u32) -> Result<u8> {
+    let fits = (8..=wanted).rev().find(|&bits| sums_fit(packing, cols, bits));
     fits.with_context(|| format!("a matrix of {cols} columns is too wide: sums of its products could overflow 32 bits"))
 }
 
@@ -68,8 +68,10 @@ pub fn entries(
         let mut matrix = |bias: &[f32], input, entry: &mut TensorEntry| -> Result<()> {
             let matrix = &quantized.matrices[&index];
             (entry.dtype, entry.group) = dtype_of(matrix.width);
-            entry.in_bits = provable_bits(settings.bits.of(item.role), entry.dtype, matrix.weights.cols as u32)?;
-            let pairs = options.dsp_pairs && entry.in_bits == 8 && matrix.weights.cols.is_multiple_of(4);
+            let (wanted, cols) = (settings.bits.of(item.role), matrix.weights.cols);
+            entry.in_bits = provable_bits(wanted, packing_of(matrix.width), cols as u32)?;
+            // Not every number of columns has that form.
+            let pairs = options.dsp_pairs && entry.in_bits == 8 && Packing::Int8Pairs.block_len(cols).is_some();
             if pairs && matrix.width == Width::Int8 {
                 entry.dtype = dtype::I8_PAIRS;
             }

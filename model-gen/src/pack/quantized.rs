@@ -1,7 +1,7 @@
 //! The quantized model: a grid of codes for every matrix, and the float model that the runtime will see.
 
 use super::Progress;
-use super::int8::{dtype_of, provable_bits, steps_of};
+use super::int8::{packing_of, provable_bits, steps_of};
 use super::topology::{Source, Tensors};
 use crate::derivative::layout::Layout;
 use crate::import::Checkpoint;
@@ -56,8 +56,7 @@ pub fn quantized(
     for (index, item) in tensors.items.iter().enumerate() {
         let settings = quantizer.settings();
         let steps = |cols: usize| -> Result<f64> {
-            let (dtype, _) = dtype_of(settings.width);
-            Ok(steps_of(provable_bits(settings.bits.of(item.role), dtype, cols as u32)?))
+            Ok(steps_of(provable_bits(settings.bits.of(item.role), packing_of(settings.width), cols as u32)?))
         };
         let Some(ranges) = places.get(&index) else { continue };
         let matrix = match item.source {

@@ -6,6 +6,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod judge;
+mod pairs;
 
 use common::{ENGINES, packed, random_checkpoint, tiny};
 use judge::{Fate, run, run_all};

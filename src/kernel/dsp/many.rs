@@ -181,6 +181,7 @@ latimer_dsp_panel:
     LATIMER_DSP_PASS LATIMER_DSP_LAST, 8, 0, 44
 3:  add     sp, sp, #52
     pop     {{r4-r11, pc}}
+    .size latimer_dsp_panel, . - latimer_dsp_panel
 
     .section .text.latimer_dsp_unpack_i8, "ax", %progbits
     .balign 4
@@ -204,6 +205,7 @@ latimer_dsp_unpack_i8:
     subs    r1, r1, #1
     bne     1b
     pop     {{r4-r11, pc}}
+    .size latimer_dsp_unpack_i8, . - latimer_dsp_unpack_i8
 
     // The upper weight of a pair is its byte, and one where the lower is negative.
     .macro LATIMER_DSP_PAIR word, first, second
@@ -232,6 +234,7 @@ latimer_dsp_unpack_pairs:
     subs    r1, r1, #1
     bne     1b
     pop     {{r4-r11, pc}}
+    .size latimer_dsp_unpack_pairs, . - latimer_dsp_unpack_pairs
 
     // Lanes have no multiply, but a word of two lanes that are not negative has: weights plus \raised (a lane; \both of
     // it) times the scale, less \raised times the scale. \word becomes \first and \second; lr scratch.
@@ -276,6 +279,7 @@ latimer_dsp_unpack_i8_group:
     bne     1b
     add     sp, sp, #8
     pop     {{r4-r11, pc}}
+    .size latimer_dsp_unpack_i8_group, . - latimer_dsp_unpack_i8_group
 
     // Eight columns of a row: two words of the first four columns to [\at], two of the others behind the next row's.
     .macro LATIMER_DSP_SCALED_I4 word, at
@@ -331,6 +335,7 @@ latimer_dsp_unpack_i4_group:
     bne     1b
     add     sp, sp, #8
     pop     {{r4-r11, pc}}
+    .size latimer_dsp_unpack_i4_group, . - latimer_dsp_unpack_i4_group
 
     .purgem LATIMER_DSP_PASS
     .purgem LATIMER_DSP_TWO

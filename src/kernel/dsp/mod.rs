@@ -14,14 +14,11 @@ mod softmax;
 #[cfg(all(feature = "int8", not(latimer_mve)))]
 pub mod tail;
 
-use super::layout::TILE;
+use super::layout::{PAIR_COLUMNS, TILE};
 use super::{Packing, ROWS, portable};
 use core::mem::MaybeUninit;
 pub use portable::{STRIP_BLOCKS, specialized};
 pub use softmax::softmax;
-
-/// Columns of a matrix in pairs at most: 256 times a sum must fit 32 bits.
-const SPREAD: usize = 512;
 
 /// [`portable::multiply`].
 pub fn multiply(packing: Packing, weights: &[u8], cols: usize, x: &[i16], rows: usize, out: &mut [i32]) {
@@ -101,22 +98,30 @@ impl<'a> Matrix<'a> {
 
     /// One vector, of `cols` activations, to `rows` sums.
     fn times_one(&self, x: &[i16], out: &mut [i32]) {
-        let mut room = MaybeUninit::<[u32; SPREAD / 2]>::uninit();
-        let x = match self.packing {
-            Packing::Int8Pairs => {
-                if x.len() != self.cols || self.cols > SPREAD {
-                    // Two halves, each of whole tiles, would do; no model has such a matrix with 8-bit inputs so far.
-                    return portable::multiply(self.packing, self.weights, self.cols, x, self.rows, out);
-                }
-                // SAFETY: `x` has `cols` activations, which are whole tiles, at a multiple of four bytes, and `room` is for
-                // as many.
-                unsafe {
-                    one::latimer_dsp_spread(x.as_ptr(), self.cols / 4, room.as_mut_ptr().cast());
-                    core::slice::from_raw_parts(room.as_ptr().cast(), self.cols)
-                }
-            }
-            _ => x,
+        match self.packing {
+            Packing::Int8Pairs => self.spread_times_one(x, out),
+            _ => self.all_times_one(x, out),
+        }
+    }
+
+    /// The same of a matrix in pairs: apart, for the stack that its buffer needs.
+    #[inline(never)]
+    fn spread_times_one(&self, x: &[i16], out: &mut [i32]) {
+        let mut room = MaybeUninit::<[u32; PAIR_COLUMNS / 2]>::uninit();
+        // No packed matrix has more columns, and callers cut `x`.
+        if x.len() != self.cols || self.cols > PAIR_COLUMNS {
+            return;
+        }
+        // SAFETY: `x` has `cols` activations, which are whole tiles, at a multiple of four bytes; `room` is for as many.
+        let spread = unsafe {
+            one::latimer_dsp_spread(x.as_ptr(), self.cols / 4, room.as_mut_ptr().cast());
+            core::slice::from_raw_parts(room.as_ptr().cast(), self.cols)
         };
+        self.all_times_one(spread, out);
+    }
+
+    /// All blocks times activations as their loop wants them.
+    fn all_times_one(&self, x: &[i16], out: &mut [i32]) {
         let blocks = self.weights.len() / self.block_len;
         let (whole, _) = out.as_chunks_mut::<ROWS>();
         let whole = whole.len().min(blocks);

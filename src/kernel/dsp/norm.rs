@@ -102,6 +102,9 @@ latimer_dsp_norm_apply:
     bne     3b
 4:  pop     {{r4-r11, pc}}
     .size latimer_dsp_norm_apply, . - latimer_dsp_norm_apply
+
+    .purgem LATIMER_DSP_NORM_PAIR
+    .text
 "#
 );
 

@@ -125,6 +125,7 @@ latimer_dsp_one_i8:
     bne     1b
     add     sp, sp, #20
     pop     {{r4-r11, pc}}
+    .size latimer_dsp_one_i8, . - latimer_dsp_one_i8
 
     // Pairs: a half of a word is 256 b + a. With X = (xb, xd) and Y = 256 (xa, xc) - X the products of the halves with X and of
     // (a, c) with Y are 256 times those of the weights: one SXTB16 for four columns.
@@ -160,6 +161,7 @@ latimer_dsp_spread:
     subs    r1, r1, #1
     bne     1b
     pop     {{r4, pc}}
+    .size latimer_dsp_spread, . - latimer_dsp_spread
 
     .section .text.latimer_dsp_one_pairs, "ax", %progbits
     .balign 4
@@ -210,6 +212,7 @@ latimer_dsp_one_pairs:
     bne     1b
     add     sp, sp, #20
     pop     {{r4-r11, pc}}
+    .size latimer_dsp_one_pairs, . - latimer_dsp_one_pairs
 
     .section .text.latimer_dsp_one_i8_groups, "ax", %progbits
     .balign 4
@@ -254,6 +257,7 @@ latimer_dsp_one_i8_groups:
     bne     1b
     add     sp, sp, #44
     pop     {{r4-r11, pc}}
+    .size latimer_dsp_one_i8_groups, . - latimer_dsp_one_i8_groups
 
     // The same for 4 bits: a word holds eight columns, each plus 8, which a fifth sum takes off: -8 times the
     // activations, onto which the products are added.
@@ -344,6 +348,7 @@ latimer_dsp_one_i4:
     bne     1b
     add     sp, sp, #48
     pop     {{r4-r11, pc}}
+    .size latimer_dsp_one_i4, . - latimer_dsp_one_i4
 
     .purgem LATIMER_DSP_PAIRS
     .purgem LATIMER_DSP_ROW

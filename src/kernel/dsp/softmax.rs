@@ -33,8 +33,8 @@ global_asm!(
     .syntax unified
     .thumb
 
-    // r0 scores, r1 scales, r2 weights, r3 positions, then over four, r4 one, r5-r8 coefficients, r9 r10 sum, on the stack the alignment;
-    // r11 power of two, then shift; r12 fraction, then scale; lr mantissa, then product.
+    // r0 scores, r1 scales, r2 weights, r3 positions, then over four, r4 one, r5-r8 coefficients, r9 r10 sum, on the
+    // stack the alignment; r11 power of two, then shift; r12 fraction, then scale; lr mantissa, then product.
     .macro LATIMER_DSP_WEIGHT
         ldr     r11, [r0], #4
         sub     r11, r4, r11
@@ -89,12 +89,13 @@ latimer_dsp_softmax:
     LATIMER_DSP_WEIGHT
     subs    r3, r3, #1
     bne     4b
-5: mov     r0, r9
+5:  mov     r0, r9
     mov     r1, r10
     pop     {{r3-r11, pc}}
     .balign 4
     // The last coefficient is one.
 3:  .word   {fourth}, {third}, {second}, {first}
+    .size latimer_dsp_softmax, . - latimer_dsp_softmax
 
     .purgem LATIMER_DSP_WEIGHT
     .text

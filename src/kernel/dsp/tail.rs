@@ -69,6 +69,10 @@ latimer_dsp_tail:
     bne     4b
     pop     {{r4-r11, pc}}
     .size latimer_dsp_tail, . - latimer_dsp_tail
+
+    .purgem LATIMER_DSP_TAIL_BIAS
+    .purgem LATIMER_DSP_TAIL_PAIR
+    .text
 "#
 );
 

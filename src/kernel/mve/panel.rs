@@ -138,7 +138,8 @@ impl Matrix<'_> {
                 let out = out.get(start..end).unwrap_or_default();
                 sums.iter_mut().zip(out).for_each(|(sum, &out)| *sum = out);
             }
-            let (units, single) = self.units(panel.wide, out.len() / self.rows);
+            let vectors = out.len() / self.rows;
+            let (units, single) = self.units(panel.wide, vectors);
             let Some(x) = room.0.get(i * together * planes * plane..) else { return };
             let mut walk = Walk {
                 units,
@@ -155,8 +156,7 @@ impl Matrix<'_> {
             if !rest.is_empty() {
                 let mut tiles = Tiles([0; STEP]);
                 tiles.0.iter_mut().zip(rest).for_each(|(tile, &rest)| *tile = rest);
-                // A pair has as many bytes as two planes of a vector.
-                let Some(x) = x.get(whole * self.step.get() * (2 * units + single)..) else { return };
+                let Some(x) = x.get(whole * self.step.get() * planes * vectors..) else { return };
                 walk = Walk {
                     units,
                     single,

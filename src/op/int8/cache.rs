@@ -9,7 +9,7 @@ use super::Int8;
 use super::quantize;
 use crate::blob::spec::MAX_SUM;
 use crate::engine::{Cached, Place, Side};
-use crate::kernel::layout::TILE;
+use crate::kernel::layout::{TILE, byte_of};
 use crate::kernel::{Packing, ROWS, multiply};
 use crate::num::Scale;
 
@@ -46,10 +46,9 @@ fn store_head<const N: usize>(wide: &[i32], frac: i8, place: Place, rows: &mut [
     match place.side {
         Side::Keys => {
             let block = rows.get_mut(place.position / ROWS * ROWS * padded..).unwrap_or_default();
-            for (tile, &[first, second, third, fourth]) in block.as_chunks_mut::<TILE>().0.iter_mut().zip(quads) {
+            for (tile, quad) in block.as_chunks_mut::<TILE>().0.iter_mut().zip(quads) {
                 if let Some(word) = tile.as_chunks_mut::<4>().0.get_mut(place.position % ROWS) {
-                    // The order in which Arm unpacks columns.
-                    *word = [first, third, second, fourth];
+                    *word = core::array::from_fn(|byte| quad[byte_of(byte)]);
                 }
             }
         }
@@ -57,8 +56,7 @@ fn store_head<const N: usize>(wide: &[i32], frac: i8, place: Place, rows: &mut [
             let chunk = place.room.chunk.max(4);
             let (before, within) = (place.position / chunk * chunk, place.position % chunk);
             let tiles = rows.get_mut(before * padded + within / 4 * TILE..).unwrap_or_default();
-            // The same order.
-            let byte = (within & 1) << 1 | (within >> 1 & 1);
+            let byte = byte_of(within);
             for (block, quad) in tiles.chunks_mut(ROWS * chunk).zip(quads) {
                 for (word, &code) in block.as_chunks_mut::<4>().0.iter_mut().zip(quad) {
                     word[byte & 3] = code;

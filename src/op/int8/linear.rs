@@ -2,7 +2,7 @@
 
 use crate::blob::Tensor;
 use crate::kernel::tail::Requantize;
-use crate::kernel::{self, Packing, ROWS, STRIP_BLOCKS, multiply, specialized};
+use crate::kernel::{self, ROWS, STRIP_BLOCKS, multiply, specialized};
 use crate::num::{Scale, requantize_each};
 use crate::observe::Logits;
 
@@ -60,14 +60,8 @@ impl<'a> Tail<'a> {
 
 /// Bits of the largest sum that a matrix can have with inputs of its width, 32 if that is not known.
 fn sum_bits(tensor: &Tensor) -> i32 {
-    let weight = match tensor.packing() {
-        Some(Packing::Int8 | Packing::Int8Pairs) => 128,
-        Some(Packing::Int8Groups(_)) => 128 * 15,
-        Some(Packing::Int4(_)) => 8 * 255,
-        None => return 32,
-    };
-    let bits @ 8..=16 = tensor.entry.in_bits else { return 32 };
-    let most = tensor.cols() as u64 * weight * ((1 << (bits - 1)) - 1);
+    let (Some(packing), bits @ 8..=16) = (tensor.packing(), tensor.entry.in_bits) else { return 32 };
+    let most = tensor.cols() as u64 * packing.largest() as u64 * ((1 << (bits - 1)) - 1);
     64 - most.leading_zeros() as i32
 }
 

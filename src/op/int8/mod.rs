@@ -2,7 +2,7 @@
 //!
 //! | quantity | format |
 //! |---|---|
-//! | weights | i8, a u16 scale a row |
+//! | weights | i8, in pairs or not, or i8 or 4 bits in groups of columns with a scale each; a u16 scale a row |
 //! | input of a linear | 8 to 16 bits in i16, one dynamic [`Scale`] a token |
 //! | output of a linear, logits | i32, fraction bits fixed by the blob |
 //! | hidden state | i16, fraction bits fixed by the blob for each norm |

@@ -114,4 +114,17 @@ mod tests {
         let after: Vec<_> = block.markers.iter().map(|(at, kind, after)| (*at, *kind, after.instructions())).collect();
         assert_eq!(after, [(2, Marker::Start, 5), (7, Marker::Stop, 1)]);
     }
+
+    /// A word of data, a marker (which is not counted), a multiplication, and a branch of 16 bits.
+    #[test]
+    fn knows_where_risc_v_instructions_end() {
+        let words = [0x0005_2583u32, 0x5a10_2013, 0x02b5_8533, 0x0000_c119];
+        let insns = words.iter().enumerate().map(|(i, word)| (0x100 + 4 * i as u64, word.to_le_bytes()));
+        let block = Block::new(Isa::RiscV, insns);
+        assert_eq!((block.start, block.end), (0x100, 0x10e));
+        let count = |class: Class| block.counts.0[class as usize];
+        assert_eq!((count(Class::Load), count(Class::Multiply), count(Class::Branch)), (1, 1, 1));
+        assert_eq!(block.counts.instructions(), 3);
+        assert_eq!(block.markers.iter().map(|(at, kind, _)| (*at, *kind)).collect::<Vec<_>>(), [(1, Marker::Start)]);
+    }
 }

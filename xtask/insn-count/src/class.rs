@@ -44,7 +44,7 @@ pub const NAMES: [&str; 14] = [
 /// Classes of instructions come first.
 const INSTRUCTIONS: usize = Class::FirstLoad as usize;
 
-/// One instruction: its length in bytes, its class, the words it moves.
+/// One instruction: its class, the words it moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decoded {
     pub class: Class,

@@ -120,7 +120,8 @@ pub fn measure(machine: &'static Machine, plugin: &Path, recipes: &[Recipe], fil
     let mut measured = Measured { figures: Vec::new(), phrases: Vec::new(), equal: 0, skipped: false };
     for &recipe in recipes {
         let fast = recipe == Recipe::Fast;
-        if !fast && !(phrases && machine.has_models()) {
+        let whole = phrases && machine.has_models();
+        if !fast && !whole {
             continue;
         }
         let Some(blob) = blob(recipe)? else {

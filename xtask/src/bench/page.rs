@@ -49,7 +49,7 @@ const CLASSES: [(&str, &[&str]); 6] = [
     ("load", &["load", "load_multiple"]),
     ("store", &["store", "store_multiple"]),
     ("multiply", &["multiply"]),
-    ("other ALU", &["alu", "other", "divide"]),
+    ("other ALU", &["alu", "other", "divide", "float"]),
     ("vector", &["vector", "vector_memory"]),
     ("branch", &["branch"]),
 ];
@@ -134,4 +134,19 @@ pub fn write(machine: &Machine, tables: &str) -> Result<()> {
     fs::write(&path, replace(&text, &command, tables)?).with_context(|| format!("cannot write `{PAGE}`"))?;
     println!("{PAGE}: written");
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::counts;
+
+    #[test]
+    fn every_class_has_one_column() {
+        let mut columns: Vec<_> = CLASSES.iter().flat_map(|(_, classes)| classes.iter().copied()).collect();
+        let mut classes = counts::CLASSES;
+        columns.sort_unstable();
+        classes.sort_unstable();
+        assert_eq!(columns, classes);
+    }
 }

@@ -34,46 +34,44 @@ fn core(machine: &Machine) -> Option<Core> {
     }
 }
 
+/// Figures for a core each, in the order of [`Core`]; empty where there are none.
+type Row = [&'static str; 5];
+
+/// Figures of matrices: inputs, outputs and vectors.
+const SHAPES: [(&str, Row); 6] = [
+    ("64 64 1", ["7.61", "3.99", "2.68", ".365", "5.93"]),
+    ("128 128 1", ["6.80", "3.67", "2.27", ".252", "5.64"]),
+    ("512 128 1", ["6.22", "3.45", "1.97", ".180", "5.44"]),
+    ("256 256 1", ["6.39", "3.49", "2.07", ".202", "5.47"]),
+    ("128 128 8", ["", "3.19", "2.15", ".28", "4.98"]),
+    ("256 256 8", ["", "3.03", "1.97", ".22", "4.83"]),
+];
+
+/// Figures of other commands.
+const OPERATORS: [(&str, Row); 7] = [
+    ("attend scores 16 32 4 1", ["", "5.02", "3.70", ".94", "6.84"]),
+    ("attend context 16 32 4 1", ["", "6.19", "5.24", "1.36", "7.85"]),
+    ("attend scores 16 32 4 16", ["", "4.93", "3.62", ".71", "6.75"]),
+    ("attend context 16 32 4 16", ["", "6.11", "5.16", "1.06", "7.76"]),
+    ("attend softmax 16 32 4 1", ["123", "54", "52", "", "65"]),
+    ("attend softmax 64 32 4 1", ["115", "49", "47", "", "58"]),
+    ("norm 128", ["", "99", "100", "", ""]),
+];
+
 /// The best peer's instructions for a unit of the case; `None` where nobody has such an operator.
 pub fn peer(machine: &Machine, case: &Case) -> Option<&'static str> {
-    let core = core(machine)?;
-    let column = match core {
-        Core::M0 => 0,
-        Core::M3 => 1,
-        Core::M4 => 2,
-        Core::M55 => 3,
-        Core::Rv32 => 4,
-    };
+    let column = core(machine)? as usize;
     let row = match case.group {
-        Group::Linear | Group::Kernel if case.command.ends_with(" 8 0") || case.command.ends_with(" 8 1") => {
-            let (shape, _) = case.command.split_once(' ')?.1.rsplit_once(' ').and_then(|(rest, _)| {
-                let mut words = rest.split(' ');
-                Some(((words.next()?, words.next()?, words.next()?), words.next()?))
-            })?;
-            match shape {
-                ("64", "64", "1") => ["7.61", "3.99", "2.68", ".365", "5.93"],
-                ("128", "128", "1") => ["6.80", "3.67", "2.27", ".252", "5.64"],
-                ("512", "128", "1") => ["6.22", "3.45", "1.97", ".180", "5.44"],
-                ("256", "256", "1") => ["6.39", "3.49", "2.07", ".202", "5.47"],
-                ("128", "128", "8") => ["", "3.19", "2.15", ".28", "4.98"],
-                ("256", "256", "8") => ["", "3.03", "1.97", ".22", "4.83"],
-                _ => return None,
-            }
+        // Peers' weights have 8 bits and a scale a row, with or without pairs, and so have their activations.
+        Group::Linear | Group::Kernel => {
+            let (_, arguments) = case.command.split_once(' ')?;
+            let shape = arguments
+                .strip_suffix(" 8 8 0")
+                .or_else(|| arguments.strip_suffix(" 14 8 0"))
+                .or_else(|| arguments.strip_suffix(" 8 8 1"))?;
+            SHAPES.iter().find(|(name, _)| *name == shape)?.1
         }
-        Group::Attention => match &*case.command {
-            "attend scores 16 32 4 1" => ["", "5.02", "3.70", ".94", "6.84"],
-            "attend context 16 32 4 1" => ["", "6.19", "5.24", "1.36", "7.85"],
-            "attend scores 16 32 4 16" => ["", "4.93", "3.62", ".71", "6.75"],
-            "attend context 16 32 4 16" => ["", "6.11", "5.16", "1.06", "7.76"],
-            _ => return None,
-        },
-        Group::Element => match &*case.command {
-            "attend softmax 16 32 1 1" => ["123", "54", "52", "", "65"],
-            "attend softmax 64 32 1 1" => ["115", "49", "47", "", "58"],
-            "norm 128" => ["", "99", "100", "", ""],
-            _ => return None,
-        },
-        _ => return None,
+        Group::Attention | Group::Element => OPERATORS.iter().find(|(command, _)| *command == case.command)?.1,
     };
     Some(row[column]).filter(|figure| !figure.is_empty())
 }
@@ -96,6 +94,18 @@ mod tests {
         assert_eq!(of("linear 128 128 1 14 4 32"), None);
         assert_eq!(of("attend context 16 32 4 16"), Some("5.16"));
         assert_eq!(of("norm 128"), Some("100"));
+        assert_eq!(of("attend softmax 16 32 4 1"), Some("52"));
         assert_eq!(of("argmax"), None);
+    }
+
+    #[test]
+    fn every_peer_is_that_of_a_case() {
+        let asked = |command: &str| cases().iter().any(|case| case.command == command);
+        for (shape, _) in SHAPES {
+            assert!(["linear", "multiply"].iter().all(|command| asked(&format!("{command} {shape} 8 8 0"))), "{shape}");
+        }
+        for (command, _) in OPERATORS {
+            assert!(asked(command), "{command}");
+        }
     }
 }
