@@ -5,10 +5,10 @@
 mod common;
 
 use common::{ENGINES, packed, random_checkpoint};
-use latimer::kernel::Packing;
 use latimer::blob::layout::{DECODER_ROLES, ENCODER_ROLES, NONE, Role, SectionKind, TensorEntry};
 use latimer::blob::vocab::VocabHeader;
 use latimer::blob::{Parts, emit, emit_len};
+use latimer::kernel::Packing;
 use latimer::observe::Stage;
 use latimer::self_test::Vector;
 use latimer::{EngineKind, Error, Limits, Model, SelfTestError};

@@ -30,7 +30,7 @@ pub fn begin_scores(mantissa: u32, shift: i32, keys: &[Scale], values: &[Scale],
     let pairs = scores.len().min(keys.len()).min(values.len()) / 2;
     let mut begun = Begun::NONE;
     // An ASR takes the shift's lowest byte.
-    let fits = shift < 255 - SMALLEST && (keys.as_ptr().addr() | values.as_ptr().addr()) % 4 == 0;
+    let fits = shift < 255 - SMALLEST && (keys.as_ptr().addr() | values.as_ptr().addr()).is_multiple_of(4);
     if fits && pairs > 0 {
         // SAFETY: each of the three has two times `pairs` elements, at a multiple of four bytes; the code reads them and
         // writes to `scores` and `begun` only.

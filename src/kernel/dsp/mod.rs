@@ -5,11 +5,13 @@
 //! to the portable kernel.
 
 #[cfg(feature = "int8")]
+#[cfg(feature = "int8")]
 pub mod attention;
 mod many;
 #[cfg(feature = "int8")]
 pub mod norm;
 mod one;
+#[cfg(feature = "int8")]
 mod softmax;
 #[cfg(all(feature = "int8", not(latimer_mve)))]
 pub mod tail;
@@ -18,6 +20,7 @@ use super::layout::{PAIR_COLUMNS, TILE};
 use super::{Packing, ROWS, portable};
 use core::mem::MaybeUninit;
 pub use portable::{STRIP_BLOCKS, specialized};
+#[cfg(feature = "int8")]
 pub use softmax::softmax;
 
 /// [`portable::multiply`].
@@ -26,7 +29,7 @@ pub fn multiply(packing: Packing, weights: &[u8], cols: usize, x: &[i16], rows: 
         return;
     }
     let vectors = x.len().checked_div(cols).unwrap_or(0).min(out.len().checked_div(rows).unwrap_or(0));
-    let Some(matrix) = Matrix::of(packing, weights, cols, rows).filter(|_| x.as_ptr().addr() % 4 == 0) else {
+    let Some(matrix) = Matrix::of(packing, weights, cols, rows).filter(|_| x.as_ptr().addr().is_multiple_of(4)) else {
         return portable::multiply(packing, weights, cols, x, rows, out);
     };
     match vectors {
@@ -53,7 +56,7 @@ fn multiply_short(
     rows: usize,
     out: &mut [i32],
 ) -> Option<()> {
-    let whole = (cols | rows) % 4 == 0 && (x.as_ptr().addr() | weights.as_ptr().addr()) % 4 == 0;
+    let whole = (cols | rows).is_multiple_of(4) && (x.as_ptr().addr() | weights.as_ptr().addr()).is_multiple_of(4);
     let one = packing == Packing::Int8 && x.len() == cols && out.len() == rows && rows > 0 && cols > 0;
     if !whole || !one || weights.len() < rows.checked_mul(cols)? {
         return None;
@@ -86,7 +89,7 @@ impl<'a> Matrix<'a> {
         let block_len = packing.block_len(cols)?;
         let blocks = weights.len().checked_div(block_len)?.min(rows.div_ceil(ROWS));
         let weights = weights.get(..blocks * block_len)?;
-        (whole && weights.as_ptr().addr() % 4 == 0 && blocks > 0).then_some(Matrix {
+        (whole && weights.as_ptr().addr().is_multiple_of(4) && blocks > 0).then_some(Matrix {
             packing,
             weights,
             block_len,
