@@ -73,6 +73,7 @@ pub(crate) enum Side {
 /// Where one token's key or value goes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place {
+    #[cfg_attr(not(feature = "int8"), expect(dead_code, reason = "only int8 lays caches in tiles"))]
     pub side: Side,
     pub position: usize,
     #[cfg_attr(not(feature = "int8"), expect(dead_code, reason = "only int8 lays caches in tiles"))]

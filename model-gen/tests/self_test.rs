@@ -8,6 +8,7 @@ use common::{ENGINES, packed, random_checkpoint};
 use latimer::blob::layout::{DECODER_ROLES, ENCODER_ROLES, NONE, Role, SectionKind, TensorEntry};
 use latimer::blob::vocab::VocabHeader;
 use latimer::blob::{Parts, emit, emit_len};
+use latimer::kernel::Packing;
 use latimer::observe::Stage;
 use latimer::self_test::Vector;
 use latimer::{EngineKind, Error, Limits, Model, SelfTestError};
@@ -45,7 +46,8 @@ impl Sections {
 
     fn blob(&self) -> AlignedBytes {
         let sections: Vec<(SectionKind, &[u8])> = self.sections.iter().map(|(kind, b)| (*kind, b.as_slice())).collect();
-        let header = latimer::blob::layout::Header { engine: self.engine as u8, ..Default::default() };
+        let layout = latimer::kernel::layout::LAYOUT_TILES;
+        let header = latimer::blob::layout::Header { engine: self.engine as u8, layout, ..Default::default() };
         let parts = Parts { header, sections: &sections };
         let mut blob = AlignedBytes::zeroed(emit_len(&parts));
         emit(&parts, &mut blob).unwrap();
@@ -68,7 +70,8 @@ impl Sections {
         let weights = self.get(SectionKind::Weights);
         match (engine, matrix) {
             (EngineKind::Int8, true) => {
-                let weight = &mut weights[start + index];
+                let (at, _) = Packing::Int8.weight_at(entry.cols as usize, row, col).unwrap();
+                let weight = &mut weights[start + at];
                 *weight = if (*weight as i8) > 0 { -127i8 } else { 127 } as u8;
             }
             // Sign and exponent: 2 where it was below 1, else -2.

@@ -130,7 +130,7 @@ impl Packing {
     }
 
     /// Where a weight lies: its byte, and its first bit in that.
-    fn weight_at(self, cols: usize, row: usize, col: usize) -> Option<(usize, u32)> {
+    pub fn weight_at(self, cols: usize, row: usize, col: usize) -> Option<(usize, u32)> {
         let within = col % self.group(cols);
         let tile = within / self.tile_columns() * TILE;
         let word = self.group_at(cols, row, col)?.checked_add(self.scale_len() + tile + row % ROWS * 4)?;

@@ -78,11 +78,11 @@ use x86 as chosen;
 #[cfg(all(feature = "int8", latimer_dsp, not(latimer_mve)))]
 pub use dsp::tail;
 #[cfg(all(feature = "int8", latimer_dsp))]
-pub use dsp::{norm, softmax};
+pub use dsp::{attention, norm, softmax};
 #[cfg(all(feature = "int8", latimer_mve))]
 pub use mve::tail;
 #[cfg(all(feature = "int8", not(latimer_dsp)))]
-pub use portable::{norm, softmax, tail};
+pub use portable::{attention, norm, softmax, tail};
 
 pub use chosen::{STRIP_BLOCKS, multiply, specialized};
 pub use layout::Packing;

@@ -107,7 +107,7 @@ mod tests {
             let weights = memory.sections.iter().find(|part| part.name == "Weights").unwrap();
             // Parts start at multiples of four.
             assert!((total(&memory.roles)..total(&memory.roles) + 400).contains(&weights.bytes));
-            assert_eq!(memory.arena.len(), if text_bytes == 50 { 5 } else { 6 });
+            assert_eq!(memory.arena.len(), if text_bytes == 50 { 4 } else { 5 });
         }
     }
 }

@@ -7,7 +7,7 @@ use super::topology::{Source, Tensors, embedding_scale, phase_steps};
 use super::weights::Weights;
 use crate::import::checkpoint::LayerNorm;
 use crate::quantize::{QuantizedMatrix, Width};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use latimer::blob::layout::{NONE, Role, TensorEntry};
 use latimer::blob::sums_fit;
 use latimer::blob::tensor::dtype;
@@ -85,7 +85,8 @@ pub fn entries(
                 entry.data = weights.push(&steps);
             }
             Source::Norm(norm) => {
-                norm_entry(norm, &mut entry, weights);
+                norm_entry(norm, &mut entry, weights)
+                    .with_context(|| format!("block {}, {:?}", item.block, item.role))?;
                 bounds.hidden = Bound::of_norm(norm);
             }
             Source::Vocabulary(table, bias) => {
@@ -167,7 +168,10 @@ fn embedding_entry(largest: Bound, scale: f64, entry: &mut TensorEntry) {
 }
 
 /// Gamma in 16 bits, beta in Q16, the output in the widest format that its bound leaves.
-fn norm_entry(norm: &LayerNorm, entry: &mut TensorEntry, weights: &mut Weights) {
+fn norm_entry(norm: &LayerNorm, entry: &mut TensorEntry, weights: &mut Weights) -> Result<()> {
+    if let Some(beta) = norm.bias.iter().find(|beta| beta.abs() >= 255.99) {
+        bail!("layer norm with a bias of {beta}: the int8 engine takes less than 256; pack with --engine f16");
+    }
     let largest = norm.weight.iter().fold(0f64, |m, &g| m.max(g.abs() as f64));
     let gamma_frac = fraction_bits(largest, 15, 15).max(0);
     let gamma: Vec<i16> = norm
@@ -182,4 +186,5 @@ fn norm_entry(norm: &LayerNorm, entry: &mut TensorEntry, weights: &mut Weights) 
     entry.bias = weights.push(&beta);
     entry.scale_shift = gamma_frac;
     entry.out_frac = fraction_bits(Bound::of_norm(norm).element, 15, 14);
+    Ok(())
 }

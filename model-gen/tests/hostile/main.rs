@@ -363,6 +363,7 @@ fn extreme_numbers_answer() {
         let extreme = |seed: &u64| {
             let mut random = SplitMix64::new(*seed);
             let mut mutant = blob.clone();
+            let mut betas = vec![];
             for at in table.clone().step_by(TensorEntry::SIZE) {
                 let mut entry = TensorEntry::read(&mutant, at).unwrap();
                 let frac = |random: &mut SplitMix64| [-16, -1, 0, 15, 29, 30][random.below(6)];
@@ -376,6 +377,8 @@ fn extreme_numbers_answer() {
                     }
                     (EngineKind::Int8, 2) => {
                         (entry.out_frac, entry.scale_shift) = (frac(&mut random), [0, 7, 15][random.below(3)]);
+                        let start = weights.start + entry.bias as usize;
+                        betas.push(start..start + 4 * entry.rows as usize);
                     }
                     _ if entry.role == 0 => {
                         entry.embed_scale = [f32::MAX, f32::MIN, 0.0, 1e-45][random.below(4)].to_bits();
@@ -393,6 +396,12 @@ fn extreme_numbers_answer() {
                 if random.below(3) == 0 {
                     *word = words[random.below(4)].to_le_bytes();
                 }
+            }
+            // The check refuses a beta of 256 (Q16) or more.
+            for beta in betas.into_iter().flat_map(|betas| betas.step_by(4)) {
+                let most = (1 << 24) - 1;
+                let bytes = <&mut [u8; 4]>::try_from(&mut mutant[beta..beta + 4]).unwrap();
+                *bytes = i32::from_le_bytes(*bytes).clamp(-most, most).to_le_bytes();
             }
             let mut spec = SpecHeader::read(&mutant, place(&blob, SectionKind::Spec).start).unwrap();
             spec.norm_eps_q32 = [1, 42_950, u32::MAX][random.below(3)];

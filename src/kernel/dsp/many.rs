@@ -82,8 +82,8 @@ global_asm!(
     .endm
 
     // A pass over a pair of rows, \one being the instructions of four columns; r6 says whether sums are loaded from r4 and r5 at
-    // \at, lr are quads by eight, and others lie at 28 of the stack.
-    .macro LATIMER_DSP_PASS one, at, two
+    // \at, lr are rounds of sixteen quads, and what the first leaves out, in bytes of code, lies at \skip of the stack.
+    .macro LATIMER_DSP_PASS one, at, two, skip
         cmp     r6, #0
         bne     91f
         mov     r0, #0
@@ -97,33 +97,17 @@ global_asm!(
         ldr     r4, [sp, #20]
         ldrd    r2, r3, [r4, #\at]
         .endif
-92:     subs    lr, lr, #1
-        blt     94f
-93:     \one
+92:     ldr     r5, [sp, #\skip]
+        adr.w   r4, 93f
+        add     r4, r4, r5
+        mov     pc, r4
+        .balign 4
+93:     .rept 16
         \one
-        \one
-        \one
-        \one
-        \one
-        \one
-        \one
-        \one
-        \one
-        \one
-        \one
-        \one
-        \one
-        \one
-        \one
+        .endr
         subs    lr, lr, #1
-        bge     93b
-94:     ldr     lr, [sp, #28]
-        subs    lr, lr, #1
-        blt     96f
-95:     \one
-        subs    lr, lr, #1
-        bge     95b
-96:     ldr     r4, [sp, #16]
+        bgt     93b
+        ldr     r4, [sp, #16]
         .if \two
         ldr     r5, [sp, #20]
         strd    r2, r3, [r5, #\at]
@@ -138,13 +122,20 @@ global_asm!(
     .thumb_func
 latimer_dsp_panel:
     push    {{r4-r11, lr}}
-    sub     sp, sp, #44
+    sub     sp, sp, #52
     ldrb    r10, [r0, #28]          // add
     ldm     r0, {{r1-r7}}           // panel, quads, x, x_step, out, out_step, vectors
-    and     r8, r2, #15
-    lsr     r9, r2, #4
-    strd    r1, r9, [sp]            // 0 panel, 4 quads by sixteen
-    strd    r8, r10, [sp, #28]      // 28 other quads, 32 add
+    add     r9, r2, #15
+    rsb     r8, r2, #0
+    and     r8, r8, #15
+    lsr     r9, r9, #4
+    mov     r12, #24
+    mul     r12, r12, r8
+    str     r12, [sp, #44]          // 44 what LATIMER_DSP_LAST skips, of 24 bytes each
+    mov     r12, #44
+    mul     r8, r8, r12
+    strd    r1, r9, [sp]            // 0 panel, 4 rounds of sixteen quads
+    strd    r8, r10, [sp, #28]      // 28 what LATIMER_DSP_TWO skips, of 44 bytes each, 32 add
     strd    r4, r6, [sp, #36]       // 36 activations' step, 40 sums'
     add     r4, r4, r3
     add     r6, r6, r5
@@ -156,12 +147,12 @@ latimer_dsp_panel:
 1:  ldrd    r10, lr, [sp]
     ldrd    r11, r12, [sp, #8]
     ldr     r6, [sp, #32]
-    LATIMER_DSP_PASS LATIMER_DSP_TWO, 0, 1
+    LATIMER_DSP_PASS LATIMER_DSP_TWO, 0, 1, 28
     ldrd    r11, r12, [sp, #8]
     ldrd    r10, lr, [sp]
     ldr     r6, [sp, #32]
     add     r10, r10, #{pair}
-    LATIMER_DSP_PASS LATIMER_DSP_TWO, 8, 1
+    LATIMER_DSP_PASS LATIMER_DSP_TWO, 8, 1, 28
     // The next two vectors.
     ldrd    r6, r7, [sp, #36]
     ldrd    r0, r1, [sp, #8]
@@ -182,13 +173,13 @@ latimer_dsp_panel:
     ldrd    r10, lr, [sp]
     ldr     r11, [sp, #8]
     ldr     r6, [sp, #32]
-    LATIMER_DSP_PASS LATIMER_DSP_LAST, 0, 0
+    LATIMER_DSP_PASS LATIMER_DSP_LAST, 0, 0, 44
     ldrd    r10, lr, [sp]
     ldr     r11, [sp, #8]
     ldr     r6, [sp, #32]
     add     r10, r10, #{pair}
-    LATIMER_DSP_PASS LATIMER_DSP_LAST, 8, 0
-3:  add     sp, sp, #44
+    LATIMER_DSP_PASS LATIMER_DSP_LAST, 8, 0, 44
+3:  add     sp, sp, #52
     pop     {{r4-r11, pc}}
     .size latimer_dsp_panel, . - latimer_dsp_panel
 

@@ -4,10 +4,14 @@
 //! columns in order. Matrices whose columns fill no whole tiles, and data that is not at multiples of four bytes, are left
 //! to the portable kernel.
 
+#[cfg(feature = "int8")]
+#[cfg(feature = "int8")]
+pub mod attention;
 mod many;
 #[cfg(feature = "int8")]
 pub mod norm;
 mod one;
+#[cfg(feature = "int8")]
 mod softmax;
 #[cfg(all(feature = "int8", not(latimer_mve)))]
 pub mod tail;
@@ -16,12 +20,16 @@ use super::layout::{PAIR_COLUMNS, TILE};
 use super::{Packing, ROWS, portable};
 use core::mem::MaybeUninit;
 pub use portable::{STRIP_BLOCKS, specialized};
+#[cfg(feature = "int8")]
 pub use softmax::softmax;
 
 /// [`portable::multiply`].
 pub fn multiply(packing: Packing, weights: &[u8], cols: usize, x: &[i16], rows: usize, out: &mut [i32]) {
+    if multiply_short(packing, weights, cols, x, rows, out).is_some() {
+        return;
+    }
     let vectors = x.len().checked_div(cols).unwrap_or(0).min(out.len().checked_div(rows).unwrap_or(0));
-    let Some(matrix) = Matrix::of(packing, weights, cols, rows).filter(|_| x.as_ptr().addr() % 4 == 0) else {
+    let Some(matrix) = Matrix::of(packing, weights, cols, rows).filter(|_| x.as_ptr().addr().is_multiple_of(4)) else {
         return portable::multiply(packing, weights, cols, x, rows, out);
     };
     match vectors {
@@ -35,6 +43,30 @@ pub fn multiply(packing: Packing, weights: &[u8], cols: usize, x: &[i16], rows: 
             }
         }
     }
+}
+
+/// One vector and whole blocks of 8-bit weights: with the few looks that takes, as attention has matrices that cost no
+/// more than all others. `None`: not done.
+#[inline(always)]
+fn multiply_short(
+    packing: Packing,
+    weights: &[u8],
+    cols: usize,
+    x: &[i16],
+    rows: usize,
+    out: &mut [i32],
+) -> Option<()> {
+    let whole = (cols | rows).is_multiple_of(4) && (x.as_ptr().addr() | weights.as_ptr().addr()).is_multiple_of(4);
+    let one = packing == Packing::Int8 && x.len() == cols && out.len() == rows && rows > 0 && cols > 0;
+    if !whole || !one || weights.len() < rows.checked_mul(cols)? {
+        return None;
+    }
+    let (weights, blocks, tiles) = (weights.as_ptr(), rows / ROWS, cols / 4);
+    let job = one::Job { weights, x: x.as_ptr(), out: out.as_mut_ptr(), blocks, tiles, groups: 1 };
+    // SAFETY: `weights` holds all blocks, of whole tiles, `x` a row's activations, both at multiples of four bytes, and `out`
+    // all sums, as has just been looked at.
+    unsafe { one::latimer_dsp_one_i8(&job) };
+    Some(())
 }
 
 /// A matrix whose groups are whole tiles.
@@ -57,7 +89,7 @@ impl<'a> Matrix<'a> {
         let block_len = packing.block_len(cols)?;
         let blocks = weights.len().checked_div(block_len)?.min(rows.div_ceil(ROWS));
         let weights = weights.get(..blocks * block_len)?;
-        (whole && weights.as_ptr().addr() % 4 == 0 && blocks > 0).then_some(Matrix {
+        (whole && weights.as_ptr().addr().is_multiple_of(4) && blocks > 0).then_some(Matrix {
             packing,
             weights,
             block_len,
@@ -134,7 +166,8 @@ impl<'a> Matrix<'a> {
     /// Several vectors: blocks outside, so that each is read from flash once.
     fn times_many(&self, x: &[i16], out: &mut [i32], vectors: usize) {
         let (Some(x), Some(out)) = (x.get(..vectors * self.cols), out.get_mut(..vectors * self.rows)) else { return };
-        for (b, block) in self.weights.chunks_exact(self.block_len).enumerate() {
+        let done = self.whole_times_many(x, out, vectors);
+        for (b, block) in self.weights.chunks_exact(self.block_len).enumerate().skip(done) {
             let row = b * ROWS;
             if row + ROWS <= self.rows {
                 self.block_times_many(block, x, out.get_mut(row..).unwrap_or_default(), self.rows, vectors);
@@ -145,6 +178,44 @@ impl<'a> Matrix<'a> {
                 }
             }
         }
+    }
+
+    /// The whole blocks of a matrix that one panel holds, if it does; returns how many. `x` and `out` are `vectors` long.
+    fn whole_times_many(&self, x: &[i16], out: &mut [i32], vectors: usize) -> usize {
+        if self.packing.scale_len() > 0 || self.cols > many::PANEL {
+            return 0;
+        }
+        if x.len() < vectors * self.cols || out.len() < vectors * self.rows {
+            return 0;
+        }
+        let whole = (self.rows / ROWS).min(self.weights.len() / self.block_len);
+        let mut panel = MaybeUninit::<many::Panel>::uninit();
+        let mut job = many::Job {
+            panel: panel.as_ptr(),
+            quads: self.cols / 4,
+            x: x.as_ptr(),
+            x_step: self.cols * size_of::<i16>(),
+            out: out.as_mut_ptr(),
+            out_step: self.rows * size_of::<i32>(),
+            vectors,
+            add: false,
+        };
+        let unpack = match self.packing {
+            Packing::Int8Pairs => many::latimer_dsp_unpack_pairs,
+            _ => many::latimer_dsp_unpack_i8,
+        };
+        let mut weights = self.weights.as_ptr();
+        for _ in 0..whole {
+            // SAFETY: a block has `quads` tiles, at a multiple of four bytes, and the panel, which has room for more columns
+            // than `cols`, is not used but through these pointers; `x` and `out` have `vectors` times `cols` activations, at
+            // a multiple of four bytes, and `rows` sums, and this block's four are below the last row.
+            unsafe {
+                unpack(weights, job.quads, panel.as_mut_ptr().cast());
+                many::latimer_dsp_panel(&job);
+            }
+            (weights, job.out) = (weights.wrapping_add(self.block_len), job.out.wrapping_add(ROWS));
+        }
+        whole
     }
 
     /// A block to four sums a vector, which lie `step` apart in `out`.

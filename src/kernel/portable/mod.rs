@@ -1,10 +1,14 @@
 //! Kernels in plain Rust: the oracle every other kernel is held to, and good code on cores without a multiply that
 //! takes more than one pair.
 
+#[cfg(feature = "int8")]
+#[cfg(feature = "int8")]
+pub mod attention;
 #[cfg(feature = "f16")]
 pub mod float;
 #[cfg(feature = "int8")]
 pub mod norm;
+#[cfg(feature = "int8")]
 mod softmax;
 #[cfg(feature = "int8")]
 pub mod tail;
@@ -12,6 +16,7 @@ pub mod tail;
 use super::blocks::{self, Tile, Tiles};
 use super::layout::{columns_i4, columns_i8, columns_pairs};
 use super::{Packing, ROWS};
+#[cfg(feature = "int8")]
 pub use softmax::softmax;
 
 /// Vectors that share a pass over a block. Arm's thirteen registers hold the sums of one; two passes over a block that

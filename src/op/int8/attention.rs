@@ -5,7 +5,7 @@ use super::cache::Head;
 use super::quantize::dynamic;
 use super::softmax::{Normalizer, scores, softmax};
 use crate::engine::{AttendScratch, Cached};
-use crate::kernel::specialized;
+use crate::kernel;
 use crate::num::{Multiplier, requantize, rsqrt};
 
 /// Bits of a quantized query: on cores that multiply 16 by 16 bits they cost what 8 do.
@@ -141,22 +141,19 @@ pub(crate) fn normalize(sums: &[i32], normalizer: Normalizer, value_frac: i8, co
 }
 
 /// `sum * mantissa * 2^-shift`, rounded once.
-// Not inlined: a compiler that sees where the mantissa comes from multiplies 64 bits.
-#[inline(never)]
+#[inline(always)]
 fn scale(sums: &[i32], mantissa: i32, shift: i32, out: &mut [i32]) {
-    specialized(
-        #[inline(always)]
-        || {
-            if let 33..=62 = shift {
-                // Half a unit is in the upper word alone.
-                let half = 1 << (shift - 33);
-                for (out, &sum) in out.iter_mut().zip(sums) {
-                    let product = (sum as i64 * mantissa as i64) >> 32;
-                    *out = (product as i32).wrapping_add(half) >> (shift - 32);
-                }
-            } else {
-                out.iter_mut().zip(sums).for_each(|(out, &sum)| *out = requantize(sum, mantissa as u32, shift));
-            }
-        },
-    );
+    if let 33..=62 = shift {
+        // Half a unit is in the upper word alone.
+        kernel::attention::upper(sums, mantissa, 1 << (shift - 33), shift - 32, out);
+    } else {
+        scale_any(sums, mantissa, shift, out);
+    }
+}
+
+/// Shifts that no ordinary model has.
+#[cold]
+#[inline(never)]
+fn scale_any(sums: &[i32], mantissa: i32, shift: i32, out: &mut [i32]) {
+    out.iter_mut().zip(sums).for_each(|(out, &sum)| *out = requantize(sum, mantissa as u32, shift));
 }

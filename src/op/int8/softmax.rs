@@ -9,6 +9,8 @@ pub(super) const SCORE_FRAC: i32 = 16;
 const LARGEST: i64 = 1 << 29;
 /// More than `log2(x) - (x - 1)` for `x` in 1 ..= 2 (0.08607), and than all that rounding adds to a weight: Q16.
 const ABOVE_LINE: i32 = 5_660;
+/// What is the same in all logarithms: a mantissa's exponent, the line's start and what it is raised by.
+const LOGARITHM: i32 = (14 << 16) - (1 << 16) + ABOVE_LINE;
 
 /// The largest of a head's scores, by which its softmax is scaled.
 #[derive(Clone, Copy, Debug)]
@@ -22,22 +24,35 @@ pub(crate) struct Peak {
 
 /// Products of a query and its keys become scores in base 2, Q16: times `multiplier` and the keys' scales. They are rounded
 /// down, which all have in common; softmax sees only their differences.
+#[inline(always)]
+pub(crate) fn scores(multiplier: Multiplier, keys: &[Scale], values: &[Scale], scores: &mut [i32]) -> Peak {
+    let shift = multiplier.shift.wrapping_sub(SCORE_FRAC + 32);
+    let begun = kernel::attention::begin_scores(multiplier.mantissa, shift, keys, values, scores);
+    let mut peak = Peak { score: begun.score, product: begun.product };
+    if begun.done > 0 {
+        peak.product = peak.product.wrapping_add(LOGARITHM);
+    }
+    match (keys.get(begun.done..), values.get(begun.done..), scores.get_mut(begun.done..)) {
+        (Some(keys), Some(values), Some(scores @ [_, ..])) => other_scores(peak, multiplier, keys, values, scores),
+        _ => peak,
+    }
+}
+
 // Not inlined: the loop has the registers for itself.
 #[inline(never)]
-pub(crate) fn scores(multiplier: Multiplier, keys: &[Scale], values: &[Scale], scores: &mut [i32]) -> Peak {
+fn other_scores(peak: Peak, multiplier: Multiplier, keys: &[Scale], values: &[Scale], scores: &mut [i32]) -> Peak {
     specialized(
         #[inline(always)]
-        || finish_scores(multiplier, keys, values, scores),
+        || finish_scores(peak, multiplier, keys, values, scores),
     )
 }
 
 #[inline(always)]
-fn finish_scores(multiplier: Multiplier, keys: &[Scale], values: &[Scale], scores: &mut [i32]) -> Peak {
-    let mut peak = Peak { score: i32::MIN, product: i32::MIN };
-    let shift = multiplier.shift - SCORE_FRAC - 32;
+fn finish_scores(mut peak: Peak, multiplier: Multiplier, keys: &[Scale], values: &[Scale], scores: &mut [i32]) -> Peak {
+    let shift = multiplier.shift.wrapping_sub(SCORE_FRAC + 32);
     for ((score, key), value) in scores.iter_mut().zip(keys).zip(values) {
         let mantissa = multiplier.mantissa.wrapping_mul(key.mantissa as u32);
-        *score = times(*score, mantissa, shift - key.exponent as i32);
+        *score = times(*score, mantissa, shift.wrapping_sub(key.exponent as i32));
         peak.score = peak.score.max(*score);
         peak.product = peak.product.max(score.wrapping_add(logarithm(*value)));
     }
@@ -63,8 +78,7 @@ fn times_large(product: i64, shift: i32) -> i32 {
 /// curve.
 #[inline(always)]
 fn logarithm(scale: Scale) -> i32 {
-    let line = ((scale.mantissa as i32) << 2) - (1 << 16);
-    ((scale.exponent as i32 + 14) << 16).wrapping_add(line + ABOVE_LINE)
+    ((scale.exponent as i32) << 16).wrapping_add(((scale.mantissa as i32) << 2) + LOGARITHM)
 }
 
 /// What the sum of weighted values is still to be multiplied with.
