@@ -17,6 +17,7 @@ impl<'a> Model<'a> {
     /// # Errors
     ///
     /// [`Error::Blob`] says what is wrong with the bytes.
+    #[inline(never)]
     pub fn from_bytes(bytes: &'a [u8]) -> Result<Self, Error> {
         Ok(Model { blob: Blob::parse(bytes)? })
     }

@@ -193,6 +193,7 @@ impl Translator<'_> {
     /// # Errors
     ///
     /// [`SelfTestError`] names the first difference.
+    #[inline(never)]
     pub fn self_test(&mut self) -> Result<usize, SelfTestError> {
         let section = self.blob.container().section(SectionKind::SelfTest).unwrap_or_default();
         // The vectors were made with the language the model was packed for, whatever has been chosen since.

@@ -229,18 +229,20 @@ impl<'m> Translator<'m> {
         self.position = 0;
     }
 
+    // Neither is inlined, nor is what else runs once: frames that follow each other then share the stack.
+    #[inline(never)]
     fn encode_with<E: Engine>(&mut self, engine: E, observer: &mut impl Observer) -> Result<(), Error> {
-        let blob = self.blob;
-        let ids = self.source_ids.get(..self.source_len).unwrap_or_default();
         // The phrase's own plan: what it leaves of the arena is work buffers.
-        let cross_len = self.plan_of(self.source_len, 1)?.cross;
-        self.cross_len = cross_len;
+        self.cross_len = self.plan_of(self.source_len, 1)?.cross;
+        // Not copied: a blob's views are some hundred bytes.
+        let blob = &self.blob;
+        let ids = self.source_ids.get(..self.source_len).unwrap_or_default();
         let mut carver = Carver::new(self.region);
-        let cross = carver.take::<u8>(cross_len)?;
+        let cross = carver.take::<u8>(self.cross_len)?;
         let hidden = carver.take(ids.len() * blob.spec().d_model())?;
-        let mut work = Work::<E>::carve(carver.rest(), &blob, ids.len(), ids.len())?;
-        let frac = encoder::encode(engine, &blob, ids, hidden, cross, &mut work, observer)?;
-        cross_kv::project(engine, &blob, hidden, frac, cross, &mut work)
+        let mut work = Work::<E>::carve(carver.rest(), blob, ids.len(), ids.len())?;
+        let frac = encoder::encode(engine, blob, ids, hidden, cross, &mut work, observer)?;
+        cross_kv::project(engine, blob, hidden, frac, cross, &mut work)
     }
 
     /// Feeds `id` to the decoder at the next position and returns the id with the highest logit: pad excluded, ties
@@ -262,15 +264,16 @@ impl<'m> Translator<'m> {
         Ok(next)
     }
 
+    #[inline(never)]
     fn step_with<E: Engine>(&mut self, engine: E, id: u16, observer: &mut impl Observer) -> Result<u16, Error> {
-        let (blob, limits) = (self.blob, self.limits);
+        let (blob, limits) = (&self.blob, self.limits);
         let mut carver = Carver::new(self.region);
         let cross = carver.take::<u8>(self.cross_len)?;
         let own = carver.take::<u8>(self.plan.own)?;
         let positions = self.source_len.max(limits.target_tokens as usize);
-        let mut work = Work::<E>::carve(carver.rest(), &blob, positions, 1)?;
+        let mut work = Work::<E>::carve(carver.rest(), blob, positions, 1)?;
         let caches = decoder::Caches { cross, own, source_len: self.source_len, limits };
-        decoder::step(engine, &blob, id, self.position, caches, &mut work, observer)
+        decoder::step(engine, blob, id, self.position, caches, &mut work, observer)
     }
 
     /// What a phrase of this size needs is what the plan says for limits of this size.

@@ -29,12 +29,18 @@ pub(super) fn store(wide: &[i32], frac: i8, heads: usize, place: Place, rows: &m
         let scale = if head_dim <= SHORT {
             store_head::<SHORT>(wide, frac, place, rows)
         } else {
-            store_head::<{ MAX_SUM as usize }>(wide, frac, place, rows)
+            store_long_head(wide, frac, place, rows)
         };
         if let Some(place) = scales.get_mut(place.position) {
             *place = if scale.mantissa == 0 { Scale { mantissa: 0, exponent: NOTHING } } else { scale };
         }
     }
+}
+
+/// A head that few models have, with its buffer in a frame of its own.
+#[inline(never)]
+fn store_long_head(wide: &[i32], frac: i8, place: Place, rows: &mut [u8]) -> Scale {
+    store_head::<{ MAX_SUM as usize }>(wide, frac, place, rows)
 }
 
 /// Quantizes a head of at most `N` elements and puts its codes where they belong.
