@@ -49,8 +49,9 @@ fn is_float_beside_mve(first: u32, second: u32) -> bool {
     let three = first & 0xEF80 == 0xEF00 && matches!(coprocessor, 12 | 13 | 15);
     let two = first & 0xFFB0 == 0xFFB0 && second & 0x10 == 0;
     let two = two && (first & 3 == 1 && coprocessor & 4 != 0 || first & 2 != 0 && matches!(coprocessor, 4..=7));
-    // Vector and scalar: a size that integers don't have.
-    let by_scalar = first & 0xEFB0 == 0xEE30 && matches!(coprocessor, 14 | 15) && second & 0x40 != 0;
+    // Vector and scalar: a size that integers don't have, but for shifts by a register.
+    let shift = coprocessor == 14 && second & 0x1060 == 0x1060;
+    let by_scalar = first & 0xEFB0 == 0xEE30 && matches!(coprocessor, 14 | 15) && second & 0x40 != 0 && !shift;
     scalar || three || two || by_scalar
 }
 
@@ -73,6 +74,7 @@ mod tests {
             ("vmul.f32 q0, q1, r3", [0xEE33, 0x0E63]),
             ("vfma.f32 q0, q1, q2", [0xEF02, 0x0C54]),
             ("vfma.f32 q0, q1, r2", [0xEE33, 0x0E42]),
+            ("vfmas.f32 q0, q1, r2", [0xEE33, 0x1E42]),
             ("vabs.f32 q0, q1", [0xFFB9, 0x0742]),
             ("vcvt.f32.s32 q0, q1", [0xFFBB, 0x0642]),
             ("vcvt.s32.f32 q0, q1", [0xFFBB, 0x0742]),
@@ -92,6 +94,8 @@ mod tests {
             ("vqrdmulh.s32 q0, q1, q2", [0xFF22, 0x0B44]),
             ("vqdmulh.s32 q0, q1, r2", [0xEE23, 0x0E62]),
             ("vrshl.s32 q0, q1, q2", [0xEF24, 0x0542]),
+            ("vshl.s32 q1, r12", [0xEE39, 0x3E6C]),
+            ("vrshl.s32 q1, r4", [0xEE3B, 0x3E64]),
             ("vshl.i32 q0, q1, #3", [0xEFA3, 0x0552]),
             ("vldrb.u8 q0, [r0]", [0xED90, 0x1E00]),
             ("vldrw.u32 q0, [r1, q2, uxtw #2]", [0xFC91, 0x0F45]),
