@@ -12,8 +12,8 @@
 //! ```
 //!
 //! 8-bit weights may lie as *pairs* instead, for activations of 8 bits and columns that four divides, [`PAIR_COLUMNS`] at
-//! most: a half of a word is the number `256 * w[2] + w[0]`, or `256 * w[3] + w[1]`, so that the upper byte is less by one where the lower weight is
-//! negative. Arm multiplies such halves as they are.
+//! most: a half of a word is the number `256 * w[2] + w[0]`, or `256 * w[3] + w[1]`, so that the upper byte is less by one
+//! where the lower weight is negative. Arm multiplies such halves as they are.
 //!
 //! Weights in groups: the columns are cut into groups of a fixed length, the last may be shorter. Before the tiles of each
 //! group of a block lie four bytes, the group's scales, one a row; 4-bit weights have scales of 8 bits, 8-bit weights of 4

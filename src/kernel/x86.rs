@@ -126,15 +126,10 @@ impl Matrix<'_> {
         for (part, block) in parts.iter_mut().zip(blocks.chunks_exact(block_len)) {
             *part = block;
         }
-        if packing == Packing::Int8 {
+        if packing.scale_len() == 0 {
             let mut tiles = [&[][..]; B];
             tiles.iter_mut().zip(parts).for_each(|(tiles, part)| *tiles = part.as_chunks().0);
-            return tiles_i8(tiles, x);
-        }
-        if packing == Packing::Int8Pairs {
-            let mut tiles = [&[][..]; B];
-            tiles.iter_mut().zip(parts).for_each(|(tiles, part)| *tiles = part.as_chunks().0);
-            return tiles_pairs(tiles, x);
+            return if packing == Packing::Int8Pairs { tiles_pairs(tiles, x) } else { tiles_i8(tiles, x) };
         }
         // A scale has as many bits as a weight has not.
         let bits = if let Packing::Int4(_) = packing { 8 } else { 4 };

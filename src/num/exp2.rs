@@ -1,5 +1,7 @@
 //! Powers of two in fixed point, for softmax and swish.
 
+use super::high_product;
+
 /// Coefficients of 2^f on [0, 1], Q30: a weighted least-squares fit on Chebyshev nodes that is exact at both ends,
 /// so that the function has no step where the integer part changes.
 const C: [i64; 6] = [1 << 30, 744_267_336, 257_856_477, 59_972_082, 9_610_588, 2_035_341];
@@ -48,12 +50,12 @@ pub(crate) const PARTS: [i32; 5] = [1 << 30, -744_227_564, 257_946_754, -60_090_
 pub const fn exp2_parts(x: i32) -> (u32, u32) {
     // The nearest whole number, and a signed rest in Q32.
     let whole = (x as u32).wrapping_add(0x8000) >> 16;
-    let s = (x << 16) as i64;
+    let s = x << 16;
     let mut y = PARTS[4];
-    y = PARTS[3] + ((y as i64 * s) >> 32) as i32;
-    y = PARTS[2] + ((y as i64 * s) >> 32) as i32;
-    y = PARTS[1] + ((y as i64 * s) >> 32) as i32;
-    y = PARTS[0] + ((y as i64 * s) >> 32) as i32;
+    y = PARTS[3] + high_product(y, s);
+    y = PARTS[2] + high_product(y, s);
+    y = PARTS[1] + high_product(y, s);
+    y = PARTS[0] + high_product(y, s);
     (y as u32, whole)
 }
 

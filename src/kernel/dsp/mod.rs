@@ -5,7 +5,6 @@
 //! to the portable kernel.
 
 #[cfg(feature = "int8")]
-#[cfg(feature = "int8")]
 pub mod attention;
 mod many;
 #[cfg(feature = "int8")]

@@ -2,7 +2,6 @@
 //! takes more than one pair.
 
 #[cfg(feature = "int8")]
-#[cfg(feature = "int8")]
 pub mod attention;
 #[cfg(feature = "f16")]
 pub mod float;
