@@ -1,7 +1,7 @@
 //! The model that comes with the project, packed when a firmware needs it.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context, Result};
@@ -12,7 +12,7 @@ use crate::machines::Engine;
 use crate::paths;
 
 /// Its name, which is that of its folder under `models/`.
-const NAME: &str = "en-es-nano";
+pub const NAME: &str = "en-es-nano";
 
 /// The blob of the shipped model for `engine`. It is packed every time, which takes a moment; an equal file is left
 /// alone, so that no firmware is linked again.
@@ -30,13 +30,17 @@ pub fn shipped_blob(engine: Engine) -> Result<PathBuf> {
     options.meta.push(("licence".into(), "CC BY 2.0 FR".into()));
     options.meta.push(("source".into(), "trained on sentences from tatoeba.org".into()));
     let packed = pack(&model, &options).with_context(|| format!("cannot pack `{}`", model.display()))?;
-    fs::create_dir_all(paths::artifacts())?;
     if fs::read(&blob).is_ok_and(|old| old == packed.bytes) {
         return Ok(blob);
     }
-    // Renamed into place, so that no half of a blob is ever linked.
-    let unfinished = blob.with_extension(format!("{}.tmp", std::process::id()));
-    fs::write(&unfinished, &packed.bytes).with_context(|| format!("cannot write `{}`", unfinished.display()))?;
-    fs::rename(&unfinished, &blob)?;
+    put(&blob, &packed.bytes)?;
     Ok(blob)
+}
+
+/// Writes a blob among the artifacts, renamed into place, so that no half of one is ever linked.
+pub fn put(blob: &Path, bytes: &[u8]) -> Result<()> {
+    fs::create_dir_all(paths::artifacts())?;
+    let unfinished = blob.with_extension(format!("{}.tmp", std::process::id()));
+    fs::write(&unfinished, bytes).with_context(|| format!("cannot write `{}`", unfinished.display()))?;
+    Ok(fs::rename(&unfinished, blob)?)
 }

@@ -84,10 +84,15 @@ fn lints_on_targets(steps: &mut Steps) {
 /// Lints of the firmware of every board, builds with `defmt` of the reference boards', and the check for float code.
 fn firmwares(steps: &mut Steps) {
     for machine in KERNEL_MACHINES {
-        steps.step(&format!("lints of {}", machine.name), || {
-            setup::rust_target(machine.target)?;
-            shell::run(deny_warnings(firmware::cargo(machine, "clippy").arg("--quiet")))
-        });
+        // What `cargo xtask bench` builds too, with the kernels of the target and without.
+        for features in ["", "bench", "bench,portable"] {
+            let with = if features.is_empty() { String::new() } else { format!(" with {features}") };
+            steps.step(&format!("lints of {}{with}", machine.name), || {
+                setup::rust_target(machine.target)?;
+                let mut clippy = firmware::cargo(machine, "clippy");
+                shell::run(deny_warnings(clippy.args(["--quiet", "--features", features])))
+            });
+        }
     }
     for machine in MACHINES {
         // The boards of an instruction set differ by a few lines, which know nothing of the engine.
@@ -101,6 +106,12 @@ fn firmwares(steps: &mut Steps) {
             });
             if !lint || !machine.reference {
                 continue;
+            }
+            if engine == Engine::Int8 {
+                steps.step(&format!("lints of {name} and bench"), || {
+                    let firmware = Firmware { extra: &["bench"], ..Firmware::new(machine, None, engine)? };
+                    shell::run(deny_warnings(firmware.cargo("clippy").arg("--quiet")))
+                });
             }
             steps.step(&format!("{name} and defmt"), || {
                 Firmware { defmt: true, ..Firmware::new(machine, None, engine)? }.build().map(drop)

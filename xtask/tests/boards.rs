@@ -82,7 +82,8 @@ fn a_board_without_room_for_a_model_checks_the_kernels() {
         let [greeting, result] = text.lines().collect::<Vec<_>>()[..] else { panic!("{text}") };
         assert!(greeting.starts_with("latimer ") && greeting.contains(machine.name), "{greeting}");
         let products = result.split_once(" products equal naive sums").unwrap().0;
-        assert!(products.parse::<u32>().unwrap() > 500, "{result}");
+        // 7 packings of 189 sizes, and pairs of the 63 that are whole tiles.
+        assert_eq!(products.parse::<u32>().unwrap(), 1386, "{result}");
         assert!(Firmware::new(machine, None, Engine::Int8).is_err(), "a model does not fit");
     }
 }
@@ -113,6 +114,8 @@ fn integer_firmware_has_no_float_code_and_the_check_sees_it_where_it_is() {
         let build = |engine| Firmware::new(machine, None, engine).unwrap().build().unwrap();
         let report = elf_check::check(&build(Engine::Int8)).unwrap();
         assert!(report.findings.is_empty(), "{}: {:?}", machine.name, report.findings);
+        // Where there is no MVE, loads and moves of the FPU count too.
+        assert_eq!(report.mve, machine.name == "qemu-cortex-m55", "{}", machine.name);
         assert!(report.functions > 50 && report.instructions > 5000, "{report:?}");
         if !machine.reference {
             continue;

@@ -58,7 +58,8 @@ impl Check {
         let mut products = 0;
         for packing in PACKINGS_TRIED {
             for rows in ROWS_TRIED {
-                for cols in COLS_TRIED.into_iter().filter(|&cols| packing.block_len(cols).is_some()) {
+                // Pairs have whole tiles alone; every other packing has all sizes.
+                for cols in COLS_TRIED.into_iter().filter(|cols| packing != Packing::Int8Pairs || cols % 4 == 0) {
                     for vectors in VECTORS_TRIED {
                         if !self.equal(packing, rows, cols, vectors) {
                             return Err(Difference { packing, rows, cols, vectors });

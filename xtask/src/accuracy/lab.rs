@@ -11,9 +11,10 @@ use model_gen::evaluate::{Evaluation, evaluate};
 use model_gen::pack::{CalibrationSet, Options, Packed, pack_watched};
 use model_gen::score::pairs::{MAX_REFERENCES, Phrase, read_pairs};
 
-/// Pairs drawn from the training set to calibrate with, and the seed that draws them: `model-gen pack`'s defaults.
-const CALIBRATION_PAIRS: usize = 2000;
-const SEED: u64 = 1;
+/// Pairs drawn from the training set to calibrate with: `model-gen pack`'s default.
+pub const CALIBRATION_PAIRS: usize = 2000;
+/// The seed that draws them, likewise.
+pub const SEED: u64 = 1;
 
 /// The checkpoint and the phrases.
 pub struct Lab {

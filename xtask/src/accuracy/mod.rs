@@ -1,7 +1,7 @@
 //! `cargo xtask accuracy`: what each way of packing loses, chosen on dev, reported on test, written into
 //! `docs/accuracy.md`.
 
-mod lab;
+pub(crate) mod lab;
 mod page;
 mod peer;
 mod plan;

@@ -14,10 +14,14 @@ use super::model::{Work, weights, work};
 use super::plan::{Case, cases, odd};
 use super::probe::{Outcome, Probe};
 use super::{PHRASE, counts::Counts};
+use crate::accuracy::lab::{CALIBRATION_PAIRS, SEED};
 use crate::firmware::{Firmware, build_kernels};
 use crate::machines::{Engine, Machine};
 use crate::paths;
-use crate::shipped::shipped_blob;
+use crate::shipped::{NAME, put, shipped_blob};
+
+/// Phrases that recipes are calibrated on, from the repository's root.
+pub const TRAIN: &str = "../shared/data/en-es/train.tsv";
 
 /// Which kernels a firmware has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -126,7 +130,7 @@ pub fn measure(machine: &'static Machine, plugin: &Path, recipes: &[Recipe], fil
         }
         let Some(blob) = blob(recipe)? else {
             measured.skipped = true;
-            println!("skipped: recipe `best`, which is calibrated on ../shared/data/en-es/train.tsv");
+            println!("skipped: recipe `best`, which is calibrated on {TRAIN}");
             continue;
         };
         let mut answers = Vec::new();
@@ -176,7 +180,13 @@ fn boot(machine: &'static Machine, plugin: &Path, kernels: Kernels, blob: &Path)
     let elf = build(machine, kernels, blob)?;
     // Firmware of kernels alone has no weights.
     let reads = weights(&elf, blob)?;
-    Probe::boot(machine, &elf, plugin, reads, false)
+    let probe = Probe::boot(machine, &elf, plugin, reads, false)?;
+    // Kernels compared with themselves would always be equal.
+    let portable = probe.greeting().ends_with(" with portable kernels");
+    if portable != (kernels == Kernels::Portable) {
+        bail!("the firmware with {} kernels says: {}", kernels.name(), probe.greeting());
+    }
+    Ok(probe)
 }
 
 type Answered = (String, Option<Outcome>);
@@ -225,24 +235,26 @@ pub fn blob(recipe: Recipe) -> Result<Option<PathBuf>> {
     if recipe == Recipe::Fast {
         return shipped_blob(Engine::Int8).map(Some);
     }
-    let train = paths::root().join("../shared/data/en-es/train.tsv");
+    let train = paths::root().join(TRAIN);
     if !train.is_file() {
         return Ok(None);
     }
-    let model = paths::root().join("models/en-es-nano");
-    let blob = paths::artifacts().join(format!("en-es-nano-int8-{}.blob", recipe.name()));
+    let model = paths::root().join("models").join(NAME);
+    let blob = paths::artifacts().join(format!("{NAME}-int8-{}.blob", recipe.name()));
     // Calibrating takes a minute: done again when the packer, which is in this program, or the model has changed.
     let time = |path: &Path| fs::metadata(path).and_then(|data| data.modified());
-    let inputs = [std::env::current_exe()?, model.join("model.safetensors"), train.clone()];
+    let mut inputs = vec![std::env::current_exe()?, train.clone()];
+    for file in fs::read_dir(&model)? {
+        inputs.push(file?.path());
+    }
     let newest = inputs.iter().map(|path| time(path)).collect::<Result<Vec<_>, _>>()?.into_iter().max();
     if time(&blob).is_ok_and(|made| Some(made) > newest) {
         return Ok(Some(blob));
     }
     eprintln!("packing recipe `{}`", recipe.name());
-    let calibration = CalibrationSet { phrases: read_pairs(&train, 1)?, limit: 2000, seed: 1 };
+    let calibration = CalibrationSet { phrases: read_pairs(&train, 1)?, limit: CALIBRATION_PAIRS, seed: SEED };
     let options = Options { calibration: Some(calibration), ..Options::new(EngineKind::Int8).with_recipe(recipe) };
-    fs::create_dir_all(paths::artifacts())?;
-    fs::write(&blob, pack(&model, &options)?.bytes)?;
+    put(&blob, &pack(&model, &options)?.bytes)?;
     Ok(Some(blob))
 }
 

@@ -103,7 +103,7 @@ pub fn run(args: &Args) -> Result<()> {
 fn show_profile(machine: &'static Machine, args: &Args) -> Result<()> {
     let kernels = if args.portable { Kernels::Portable } else { Kernels::Selected };
     let recipe = if args.best { Recipe::Best } else { Recipe::Fast };
-    let blob = measure::blob(recipe)?.context("no phrases to calibrate on: ../shared/data/en-es/train.tsv")?;
+    let blob = measure::blob(recipe)?.with_context(|| format!("no phrases to calibrate on: {}", measure::TRAIN))?;
     eprintln!("building the bench firmware of {}", machine.name);
     let elf = measure::build(machine, kernels, &blob)?;
     let plugin = probe::plugin()?;

@@ -63,6 +63,11 @@ impl Probe {
         Ok(Probe { board, counted: BufReader::new(counted) })
     }
 
+    /// What the firmware says it is.
+    pub fn greeting(&self) -> &str {
+        &self.board.greeting
+    }
+
     /// Runs a command; `None` where the board has no room for it or no model.
     pub fn run(&mut self, command: &str) -> Result<Option<Outcome>> {
         let answer = self.board.ask(command)?;
@@ -73,7 +78,11 @@ impl Probe {
         for line in self.counted.by_ref().lines() {
             lines.push(line?);
         }
-        if answer.starts_with("error") || answer.starts_with("fatal") {
+        // A firmware that fails begins a line of its own.
+        if answer.is_empty() {
+            bail!("`{command}`: the firmware failed");
+        }
+        if answer.starts_with("error") {
             bail!("`{command}`: {answer}");
         }
         let regions = lines.iter().filter(|line| line.starts_with("region")).count();

@@ -50,6 +50,8 @@ pub enum Finding {
 pub struct Report {
     /// Float code.
     pub findings: Vec<Finding>,
+    /// Whether the firmware is for a core with MVE, whose integer vectors share the FPU's registers.
+    pub mve: bool,
     /// Functions in the symbol table.
     pub functions: usize,
     /// Instructions decoded.
@@ -82,7 +84,7 @@ pub fn run(elfs: &[PathBuf]) -> Result<()> {
     for elf in &elfs {
         let report = check(elf)?;
         let name = elf.file_name().unwrap_or_default().display();
-        let Report { findings, functions, instructions } = &report;
+        let Report { findings, functions, instructions, .. } = &report;
         println!("{name}: {functions} functions, {instructions} instructions, {} of them float", findings.len());
         for finding in findings.iter().take(10) {
             println!("  {finding}");
@@ -104,13 +106,14 @@ pub fn check(elf: &Path) -> Result<Report> {
 /// Checks a linked ELF file's bytes.
 pub fn check_bytes(data: &[u8]) -> Result<Report> {
     let file = object::File::parse(data)?;
+    let mve = file.architecture() == Architecture::Arm && has_mve(&file)?;
     let scan = match file.architecture() {
-        Architecture::Arm if has_mve(&file)? => arm::scan_mve,
+        Architecture::Arm if mve => arm::scan_mve,
         Architecture::Arm => arm::scan,
         Architecture::Riscv32 => riscv::scan,
         other => bail!("{other:?} is not an architecture of the boards"),
     };
-    let mut report = Report::default();
+    let mut report = Report { mve, ..Report::default() };
     let mut functions: Vec<(u64, String)> = Vec::new();
     for symbol in file.symbols().filter(ObjectSymbol::is_definition) {
         let name = symbol.name()?;
