@@ -5,7 +5,7 @@
 //! | instructions a multiply-accumulate | inner loop |
 //! |---|---|
 //! | 8 bits | 3 + 3/4 + 7/16 |
-//! | 4 bits | 3 + 17/16 |
+//! | 4 bits | 3 + 35/32 |
 
 use super::Packing;
 use super::assembly::{Assembly, GroupLoop, Loop, Loops};
@@ -284,10 +284,13 @@ latimer_armv6m_groups_\bits:
 1:
     latimer_armv6m_tile_\bits
     cmp r0, r12
+    .ifc \bits, i8
+    bne 1b
+    .else
+    // Too far for a condition.
     beq 2f
     b 1b
 2:
-    .ifc \bits, i4
     mov r3, lr
     lsls r3, r3, #3
     .irp i, 8, 9, 10, 11

@@ -104,8 +104,8 @@ impl<L: Loops> Tiles for Assembly<L> {
         let Some(run) = L::choose(packing, B, N) else {
             return portable_groups(packing, &blocks, &x, out);
         };
-        // Low four bits of a scale of 8-bit weights, all eight of the others.
-        let mask = if let Packing::Int8Groups(_) = packing { 15 } else { 255 };
+        // The bits of a stored scale that count.
+        let mask = packing.scale(u8::MAX);
         let mut total = [[[0i32; ROWS]; B]; N];
         let mut sums = [[[0i32; ROWS]; B]; N];
         let first = (&raw mut sums).cast::<[[i32; ROWS]; B]>();
@@ -125,7 +125,7 @@ impl<L: Loops> Tiles for Assembly<L> {
             for (total, sums) in total.iter_mut().zip(&sums) {
                 for ((total, sums), scales) in total.iter_mut().zip(sums).zip(&scales) {
                     for ((total, sum), &scale) in total.iter_mut().zip(sums).zip(scales) {
-                        *total = total.wrapping_add(sum.wrapping_mul((scale & mask) as i32));
+                        *total = total.wrapping_add(sum.wrapping_mul(i32::from(scale) & mask));
                     }
                 }
             }
@@ -174,7 +174,7 @@ fn portable_groups<const B: usize, const N: usize>(
     out: [&mut [i32]; N],
 ) {
     for (x, out) in x.iter().zip(out) {
-        blocks::groups::<Portable, B, 1>(packing, *blocks, [x], [out]);
+        Portable::groups::<B, 1>(packing, *blocks, [x], [out]);
     }
 }
 

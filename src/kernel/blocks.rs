@@ -21,14 +21,31 @@ pub(crate) trait Tiles: Sized {
     );
 
     /// Sums of the groups of `B` blocks, each times its scale.
-    #[inline(always)]
+    #[inline(never)]
     fn groups<const B: usize, const N: usize>(
         packing: Packing,
-        blocks: [&[u8]; B],
-        x: [&[i16]; N],
+        mut blocks: [&[u8]; B],
+        mut x: [&[i16]; N],
         out: [&mut [i32]; N],
     ) {
-        groups::<Self, B, N>(packing, blocks, x, out);
+        let mut total = [[[0i32; ROWS]; B]; N];
+        let mut sums = total;
+        let columns = packing.group(1);
+        let Some(group_len @ 1..) = packing.group_len(columns) else { return };
+        while blocks.iter().all(|block| !block.is_empty()) {
+            let groups = blocks.each_mut().map(|block| split_most(block, group_len));
+            let tiles = groups.map(|group| group.get(ROWS..).unwrap_or_default().as_chunks().0);
+            let x = x.each_mut().map(|x| split_most(x, columns));
+            Self::sums(packing, tiles, x, sums.each_mut().map(|sums| sums.as_flattened_mut()));
+            for (total, sums) in total.iter_mut().zip(&sums) {
+                for ((total, sums), scales) in total.iter_mut().zip(sums).zip(groups) {
+                    for ((total, sum), &scale) in total.iter_mut().zip(sums).zip(scales) {
+                        *total = total.wrapping_add(sum.wrapping_mul(packing.scale(scale)));
+                    }
+                }
+            }
+        }
+        out.into_iter().zip(&total).for_each(|(out, total)| put(total.as_flattened(), out));
     }
 }
 
@@ -110,34 +127,6 @@ fn dot<T: Tiles, const B: usize, const N: usize>(
         Packing::Int8 | Packing::Int8Pairs => T::sums(packing, blocks.map(|block| block.as_chunks().0), x, out),
         Packing::Int8Groups(_) | Packing::Int4(_) => T::groups(packing, blocks, x, out),
     }
-}
-
-/// [`Tiles::groups`] by the sums of `T`.
-#[inline(never)]
-pub(crate) fn groups<T: Tiles, const B: usize, const N: usize>(
-    packing: Packing,
-    mut blocks: [&[u8]; B],
-    mut x: [&[i16]; N],
-    out: [&mut [i32]; N],
-) {
-    let mut total = [[[0i32; ROWS]; B]; N];
-    let mut sums = total;
-    let columns = packing.group(1);
-    let Some(group_len @ 1..) = packing.group_len(columns) else { return };
-    while blocks.iter().all(|block| !block.is_empty()) {
-        let groups = blocks.each_mut().map(|block| split_most(block, group_len));
-        let tiles = groups.map(|group| group.get(ROWS..).unwrap_or_default().as_chunks().0);
-        let x = x.each_mut().map(|x| split_most(x, columns));
-        T::sums(packing, tiles, x, sums.each_mut().map(|sums| sums.as_flattened_mut()));
-        for (total, sums) in total.iter_mut().zip(&sums) {
-            for ((total, sums), scales) in total.iter_mut().zip(sums).zip(groups) {
-                for ((total, sum), &scale) in total.iter_mut().zip(sums).zip(scales) {
-                    *total = total.wrapping_add(sum.wrapping_mul(packing.scale(scale)));
-                }
-            }
-        }
-    }
-    out.into_iter().zip(&total).for_each(|(out, total)| put(total.as_flattened(), out));
 }
 
 /// Writes as many sums as `out` holds.

@@ -131,8 +131,8 @@ impl Matrix<'_> {
             tiles.iter_mut().zip(parts).for_each(|(tiles, part)| *tiles = part.as_chunks().0);
             return if packing == Packing::Int8Pairs { tiles_pairs(tiles, x) } else { tiles_i8(tiles, x) };
         }
-        // A scale has as many bits as a weight has not.
-        let bits = if let Packing::Int4(_) = packing { 8 } else { 4 };
+        // The bits of a stored scale that count.
+        let mask = packing.scale(u8::MAX) as u8;
         let (mut total, mut x) = ([[_mm256_setzero_si256(); B]; N], x);
         for first in (0..cols).step_by(group) {
             let tiles = group.min(cols - first).div_ceil(packing.tile_columns());
@@ -156,7 +156,7 @@ impl Matrix<'_> {
             };
             for (total, sums) in total.iter_mut().zip(sums) {
                 for ((total, sum), scales) in total.iter_mut().zip(sums).zip(heads) {
-                    *total = _mm256_add_epi32(*total, _mm256_mullo_epi32(sum, scale_lanes(scales, bits)));
+                    *total = _mm256_add_epi32(*total, _mm256_mullo_epi32(sum, scale_lanes(scales, mask)));
                 }
             }
         }
@@ -269,12 +269,12 @@ fn multiply_add<const N: usize, const B: usize>(acc: &mut [[__m256i; B]; N], wei
     }
 }
 
-/// A group's scales, the low `bits` of each byte, as the sums lie.
+/// A group's scales, of each byte the bits of `mask`, as the sums lie.
 #[inline]
 #[target_feature(enable = "avx2")]
-fn scale_lanes(scales: [u8; ROWS], bits: u32) -> __m256i {
+fn scale_lanes(scales: [u8; ROWS], mask: u8) -> __m256i {
     let scales = _mm_cvtsi32_si128(i32::from_le_bytes(scales));
-    let scales = _mm_and_si128(scales, _mm_set1_epi8(((1u32 << bits) - 1) as i8));
+    let scales = _mm_and_si128(scales, _mm_set1_epi8(mask as i8));
     _mm256_cvtepu8_epi32(_mm_unpacklo_epi8(scales, scales))
 }
 

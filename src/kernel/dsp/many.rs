@@ -59,19 +59,6 @@ global_asm!(
 
     // r0-r3 sums: two of the first vector, two of the second; r4-r7 two rows' weights of four columns; r8 r9 activations;
     // r10 weights, r11 and r12 activations of the two vectors, lr counts.
-    .macro LATIMER_DSP_TWO
-        ldm     r10!, {{r4-r7}}
-        ldrd    r8, r9, [r11], #8
-        smlad   r0, r4, r8, r0
-        smlad   r1, r6, r8, r1
-        smlad   r0, r5, r9, r0
-        smlad   r1, r7, r9, r1
-        ldrd    r8, r9, [r12], #8
-        smlad   r2, r4, r8, r2
-        smlad   r3, r6, r8, r3
-        smlad   r2, r5, r9, r2
-        smlad   r3, r7, r9, r3
-    .endm
     .macro LATIMER_DSP_LAST
         ldm     r10!, {{r4-r7}}
         ldrd    r8, r9, [r11], #8
@@ -80,9 +67,18 @@ global_asm!(
         smlad   r0, r5, r9, r0
         smlad   r1, r7, r9, r1
     .endm
+    .macro LATIMER_DSP_TWO
+        LATIMER_DSP_LAST
+        ldrd    r8, r9, [r12], #8
+        smlad   r2, r4, r8, r2
+        smlad   r3, r6, r8, r3
+        smlad   r2, r5, r9, r2
+        smlad   r3, r7, r9, r3
+    .endm
 
-    // A pass over a pair of rows, \one being the instructions of four columns; r6 says whether sums are loaded from r4 and r5 at
-    // \at, lr are rounds of sixteen quads, and what the first leaves out, in bytes of code, lies at \skip of the stack.
+    // A pass over a pair of rows, \one being the instructions of four columns; r6 says whether sums are added to, which lie \at
+    // bytes behind the places at 16 and 20 of the stack (r4 and r5 have them afterwards); lr are rounds of sixteen quads, and
+    // what the first leaves out, in bytes of code, lies at \skip of the stack.
     .macro LATIMER_DSP_PASS one, at, two, skip
         cmp     r6, #0
         bne     91f
@@ -236,8 +232,8 @@ latimer_dsp_unpack_pairs:
     pop     {{r4-r11, pc}}
     .size latimer_dsp_unpack_pairs, . - latimer_dsp_unpack_pairs
 
-    // Lanes have no multiply, but a word of two lanes that are not negative has: weights plus \raised (a lane; \both of
-    // it) times the scale, less \raised times the scale. \word becomes \first and \second; lr scratch.
+    // Lanes have no multiply, but a word of two lanes that are not negative has: weights plus 128, which r12 has in both
+    // lanes, times the scale, less 128 times the scale. \word becomes \first and \second; lr scratch.
     .macro LATIMER_DSP_SCALED_I8 word, scale, first, second
         eor     \word, \word, #0x80808080
         mul     lr, r12, \scale
@@ -255,14 +251,11 @@ latimer_dsp_unpack_pairs:
     .type latimer_dsp_unpack_i8_group, %function
     .thumb_func
 latimer_dsp_unpack_i8_group:
-    push    {{r4-r11, lr}}
-    sub     sp, sp, #8
+    push    {{r3-r11, lr}}
     ldr     r3, [r0], #4
-    str     r3, [sp]
     mov     r12, #0x00800080
-1:  str     r1, [sp, #4]
+1:  str     r1, [sp]                // tiles left
     ldm     r0!, {{r4-r7}}
-    ldr     r3, [sp]
     ubfx    r1, r3, #0, #4
     LATIMER_DSP_SCALED_I8 r4, r1, r8, r9
     ubfx    r1, r3, #8, #4
@@ -272,13 +265,12 @@ latimer_dsp_unpack_i8_group:
     LATIMER_DSP_SCALED_I8 r6, r1, r8, r9
     ubfx    r1, r3, #24, #4
     LATIMER_DSP_SCALED_I8 r7, r1, r10, r11
-    add     r3, r2, #({pair} - 16)
-    stm     r3, {{r8-r11}}
-    ldr     r1, [sp, #4]
+    add     lr, r2, #({pair} - 16)
+    stm     lr, {{r8-r11}}
+    ldr     r1, [sp]
     subs    r1, r1, #1
     bne     1b
-    add     sp, sp, #8
-    pop     {{r4-r11, pc}}
+    pop     {{r3-r11, pc}}
     .size latimer_dsp_unpack_i8_group, . - latimer_dsp_unpack_i8_group
 
     // Eight columns of a row: two words of the first four columns to [\at], two of the others behind the next row's.
@@ -298,10 +290,10 @@ latimer_dsp_unpack_i8_group:
         strd    r8, r9, [r2, #(\at)]
         strd    r10, r11, [r2, #(\at + 16)]
     .endm
-    // The next scale of r3 in r1, and eight of it in each lane of lr.
+    // The next scale of r3, which four of these turn around, in r1, and eight of it in each lane of lr.
     .macro LATIMER_DSP_NEXT_SCALE
         uxtb    r1, r3
-        lsr     r3, r3, #8
+        ror     r3, r3, #8
         lsl     lr, r1, #3
         orr     lr, lr, lr, lsl #16
     .endm
@@ -312,14 +304,11 @@ latimer_dsp_unpack_i8_group:
     .type latimer_dsp_unpack_i4_group, %function
     .thumb_func
 latimer_dsp_unpack_i4_group:
-    push    {{r4-r11, lr}}
-    sub     sp, sp, #8
+    push    {{r3-r11, lr}}
     ldr     r3, [r0], #4
-    str     r3, [sp]
     mov     r12, #0x000f000f
-1:  str     r1, [sp, #4]
+1:  str     r1, [sp]                // tiles left
     ldm     r0!, {{r4-r7}}
-    ldr     r3, [sp]
     LATIMER_DSP_NEXT_SCALE
     LATIMER_DSP_SCALED_I4 r4, 0
     LATIMER_DSP_NEXT_SCALE
@@ -330,11 +319,10 @@ latimer_dsp_unpack_i4_group:
     LATIMER_DSP_NEXT_SCALE
     LATIMER_DSP_SCALED_I4 r7, 8
     sub     r2, r2, #({pair} - 32)
-    ldr     r1, [sp, #4]
+    ldr     r1, [sp]
     subs    r1, r1, #1
     bne     1b
-    add     sp, sp, #8
-    pop     {{r4-r11, pc}}
+    pop     {{r3-r11, pc}}
     .size latimer_dsp_unpack_i4_group, . - latimer_dsp_unpack_i4_group
 
     .purgem LATIMER_DSP_PASS

@@ -22,13 +22,19 @@ pub use portable::{STRIP_BLOCKS, specialized};
 #[cfg(feature = "int8")]
 pub use softmax::softmax;
 
+/// Whether a slice begins at a multiple of four bytes.
+#[inline(always)]
+pub(super) fn aligned<T>(slice: &[T]) -> bool {
+    slice.as_ptr().addr().is_multiple_of(4)
+}
+
 /// [`portable::multiply`].
 pub fn multiply(packing: Packing, weights: &[u8], cols: usize, x: &[i16], rows: usize, out: &mut [i32]) {
     if multiply_short(packing, weights, cols, x, rows, out).is_some() {
         return;
     }
     let vectors = x.len().checked_div(cols).unwrap_or(0).min(out.len().checked_div(rows).unwrap_or(0));
-    let Some(matrix) = Matrix::of(packing, weights, cols, rows).filter(|_| x.as_ptr().addr().is_multiple_of(4)) else {
+    let Some(matrix) = Matrix::of(packing, weights, cols, rows).filter(|_| aligned(x)) else {
         return portable::multiply(packing, weights, cols, x, rows, out);
     };
     match vectors {
@@ -44,8 +50,8 @@ pub fn multiply(packing: Packing, weights: &[u8], cols: usize, x: &[i16], rows: 
     }
 }
 
-/// One vector and whole blocks of 8-bit weights: with the few looks that takes, as attention has matrices that cost no
-/// more than all others. `None`: not done.
+/// One vector and whole blocks of 8-bit weights, with the few looks that takes: matrices of attention cost no more than all
+/// the other looks would. `None`: not done.
 #[inline(always)]
 fn multiply_short(
     packing: Packing,
@@ -88,14 +94,7 @@ impl<'a> Matrix<'a> {
         let block_len = packing.block_len(cols)?;
         let blocks = weights.len().checked_div(block_len)?.min(rows.div_ceil(ROWS));
         let weights = weights.get(..blocks * block_len)?;
-        (whole && weights.as_ptr().addr().is_multiple_of(4) && blocks > 0).then_some(Matrix {
-            packing,
-            weights,
-            block_len,
-            cols,
-            rows,
-            group,
-        })
+        (whole && aligned(weights) && blocks > 0).then_some(Matrix { packing, weights, block_len, cols, rows, group })
     }
 
     /// One vector, of `cols` activations, to `rows` sums.

@@ -80,53 +80,6 @@ global_asm!(
         stm     sp, {{r4-r7}}
     .endm
 
-    .section .text.latimer_dsp_one_i8, "ax", %progbits
-    .balign 4
-    .global latimer_dsp_one_i8
-    .type latimer_dsp_one_i8, %function
-    .thumb_func
-latimer_dsp_one_i8:
-    push    {{r4-r11, lr}}
-    ldm     r0, {{r1-r5}}           // weights, x, out, blocks, tiles
-    mov     r10, r1
-    lsr     r6, r5, #3
-    and     r7, r5, #7
-    sub     sp, sp, #20
-    strd    r2, r6, [sp]            // 0 activations, 4 tiles by eight
-    strd    r7, r3, [sp, #8]        // 8 other tiles, 12 out
-    str     r4, [sp, #16]           // blocks
-1:  ldrd    r11, r12, [sp]
-    mov     r0, #0
-    mov     r1, #0
-    mov     r2, #0
-    mov     r3, #0
-    cmp     r12, #0
-    beq     3f
-2:  LATIMER_DSP_TILE
-    LATIMER_DSP_TILE
-    LATIMER_DSP_TILE
-    LATIMER_DSP_TILE
-    LATIMER_DSP_TILE
-    LATIMER_DSP_TILE
-    LATIMER_DSP_TILE
-    LATIMER_DSP_TILE
-    subs    r12, r12, #1
-    bne     2b
-3:  ldr     r12, [sp, #8]
-    cmp     r12, #0
-    beq     5f
-4:  LATIMER_DSP_TILE
-    subs    r12, r12, #1
-    bne     4b
-5:  ldrd    r4, r5, [sp, #12]
-    stm     r4!, {{r0-r3}}
-    subs    r5, r5, #1
-    strd    r4, r5, [sp, #12]
-    bne     1b
-    add     sp, sp, #20
-    pop     {{r4-r11, pc}}
-    .size latimer_dsp_one_i8, . - latimer_dsp_one_i8
-
     // Pairs: a half of a word is 256 b + a. With X = (xb, xd) and Y = 256 (xa, xc) - X the products of the halves with X and of
     // (a, c) with Y are 256 times those of the weights: one SXTB16 for four columns.
     .macro LATIMER_DSP_PAIRS
@@ -163,14 +116,16 @@ latimer_dsp_spread:
     pop     {{r4, pc}}
     .size latimer_dsp_spread, . - latimer_dsp_spread
 
-    .section .text.latimer_dsp_one_pairs, "ax", %progbits
+    // A function without groups: \tile being the instructions of four columns, whose sums are made \down bits too large.
+    .macro LATIMER_DSP_BLOCKS name, tile, down
+    .section .text.\name, "ax", %progbits
     .balign 4
-    .global latimer_dsp_one_pairs
-    .type latimer_dsp_one_pairs, %function
+    .global \name
+    .type \name, %function
     .thumb_func
-latimer_dsp_one_pairs:
+\name:
     push    {{r4-r11, lr}}
-    ldm     r0, {{r1-r5}}           // weights, spread x, out, blocks, tiles
+    ldm     r0, {{r1-r5}}           // weights, x, out, blocks, tiles
     mov     r10, r1
     lsr     r6, r5, #3
     and     r7, r5, #7
@@ -185,34 +140,35 @@ latimer_dsp_one_pairs:
     mov     r3, #0
     cmp     r12, #0
     beq     3f
-2:  LATIMER_DSP_PAIRS
-    LATIMER_DSP_PAIRS
-    LATIMER_DSP_PAIRS
-    LATIMER_DSP_PAIRS
-    LATIMER_DSP_PAIRS
-    LATIMER_DSP_PAIRS
-    LATIMER_DSP_PAIRS
-    LATIMER_DSP_PAIRS
+2:  .rept 8
+    \tile
+    .endr
     subs    r12, r12, #1
     bne     2b
 3:  ldr     r12, [sp, #8]
     cmp     r12, #0
     beq     5f
-4:  LATIMER_DSP_PAIRS
+4:  \tile
     subs    r12, r12, #1
     bne     4b
 5:  ldrd    r4, r5, [sp, #12]
-    asr     r0, r0, #8
-    asr     r1, r1, #8
-    asr     r2, r2, #8
-    asr     r3, r3, #8
+    .if \down
+    asr     r0, r0, #\down
+    asr     r1, r1, #\down
+    asr     r2, r2, #\down
+    asr     r3, r3, #\down
+    .endif
     stm     r4!, {{r0-r3}}
     subs    r5, r5, #1
     strd    r4, r5, [sp, #12]
     bne     1b
     add     sp, sp, #20
     pop     {{r4-r11, pc}}
-    .size latimer_dsp_one_pairs, . - latimer_dsp_one_pairs
+    .size \name, . - \name
+    .endm
+
+    LATIMER_DSP_BLOCKS latimer_dsp_one_i8, LATIMER_DSP_TILE, 0
+    LATIMER_DSP_BLOCKS latimer_dsp_one_pairs, LATIMER_DSP_PAIRS, 8
 
     .section .text.latimer_dsp_one_i8_groups, "ax", %progbits
     .balign 4
@@ -263,7 +219,11 @@ latimer_dsp_one_i8_groups:
     // activations, onto which the products are added.
     // r0-r3 sums, r4-r7 a tile, r8 r9 activations, r10 weights, r11 activations, r12 mask, lr scratch.
     .macro LATIMER_DSP_NIBBLES acc, word, low, high
+        .if \low
         and     lr, r12, \word, lsr #\low
+        .else
+        and     lr, r12, \word
+        .endif
         smlad   \acc, lr, r8, \acc
         and     lr, r12, \word, lsr #\high
         smlad   \acc, lr, r9, \acc
@@ -290,13 +250,13 @@ latimer_dsp_one_i4:
     ldr     r0, [sp, #32]
     str     r0, [sp, #36]           // groups left
 2:  ldr     r0, [r10], #4
-    ldr     r1, [sp, #28]
-    strd    r0, r1, [sp, #40]       // 40 the group's scales, 44 tiles left
+    ldr     r3, [sp, #28]
+    add     r1, r10, r3, lsl #4
+    strd    r0, r1, [sp, #40]       // 40 the group's scales, 44 the end of its tiles
     // Lanes of -8.
     mvn     r12, #0x00070007
     mov     r0, #0
     mov     r2, r11
-    mov     r3, r1
 3:  ldm     r2!, {{r4-r7}}
     smlad   r0, r4, r12, r0
     smlad   r0, r5, r12, r0
@@ -310,30 +270,17 @@ latimer_dsp_one_i4:
     mov     r12, #0x000f000f
 4:  ldm     r10!, {{r4-r7}}
     ldrd    r8, r9, [r11], #8
-    and     lr, r12, r4
-    smlad   r0, lr, r8, r0
-    and     lr, r12, r4, lsr #4
-    smlad   r0, lr, r9, r0
-    and     lr, r12, r5
-    smlad   r1, lr, r8, r1
-    and     lr, r12, r5, lsr #4
-    smlad   r1, lr, r9, r1
-    and     lr, r12, r6
-    smlad   r2, lr, r8, r2
-    and     lr, r12, r6, lsr #4
-    smlad   r2, lr, r9, r2
-    and     lr, r12, r7
-    smlad   r3, lr, r8, r3
-    and     lr, r12, r7, lsr #4
-    smlad   r3, lr, r9, r3
+    LATIMER_DSP_NIBBLES r0, r4, 0, 4
+    LATIMER_DSP_NIBBLES r1, r5, 0, 4
+    LATIMER_DSP_NIBBLES r2, r6, 0, 4
+    LATIMER_DSP_NIBBLES r3, r7, 0, 4
     ldrd    r8, r9, [r11], #8
     LATIMER_DSP_NIBBLES r0, r4, 8, 12
     LATIMER_DSP_NIBBLES r1, r5, 8, 12
     LATIMER_DSP_NIBBLES r2, r6, 8, 12
     LATIMER_DSP_NIBBLES r3, r7, 8, 12
     ldr     r4, [sp, #44]
-    subs    r4, r4, #1
-    str     r4, [sp, #44]
+    cmp     r10, r4
     bne     4b
     ldr     r12, [sp, #40]
     LATIMER_DSP_SCALE 8
@@ -350,6 +297,7 @@ latimer_dsp_one_i4:
     pop     {{r4-r11, pc}}
     .size latimer_dsp_one_i4, . - latimer_dsp_one_i4
 
+    .purgem LATIMER_DSP_BLOCKS
     .purgem LATIMER_DSP_PAIRS
     .purgem LATIMER_DSP_ROW
     .purgem LATIMER_DSP_TILE

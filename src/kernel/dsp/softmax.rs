@@ -1,5 +1,6 @@
 //! The inner loop of softmax: 22 instructions a position, and two for each four.
 
+use super::aligned;
 use super::portable;
 use crate::num::Scale;
 use crate::num::exp2::PARTS;
@@ -8,7 +9,7 @@ use core::arch::global_asm;
 /// [`portable::softmax`].
 pub fn softmax(one: i32, align: i32, scores: &[i32], scales: &[Scale], weights: &mut [i16]) -> u64 {
     let count = scores.len().min(scales.len()).min(weights.len());
-    if count == 0 || !scales.as_ptr().addr().is_multiple_of(4) {
+    if count == 0 || !aligned(scales) {
         return portable::softmax(one, align, scores, scales, weights);
     }
     // SAFETY: each of the three has `count` elements, one at least; scores and scales are at multiples of four bytes.

@@ -2,7 +2,7 @@
 //! one step, the bias added with saturation. 16 instructions for two rows, 13 without a bias, and two to end a loop of four
 //! rows, or of two without a bias.
 
-use super::norm::aligned;
+use super::aligned;
 use crate::kernel::portable;
 use core::arch::global_asm;
 pub use portable::tail::Requantize;

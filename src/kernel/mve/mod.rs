@@ -47,7 +47,7 @@ pub fn multiply(packing: Packing, weights: &[u8], cols: usize, x: &[i16], rows: 
     }
 }
 
-/// Apart as well.
+/// What is left to another kernel: apart, so that the way above stays short.
 #[inline(never)]
 fn other(packing: Packing, weights: &[u8], cols: usize, x: &[i16], rows: usize, out: &mut [i32]) {
     dsp::multiply(packing, weights, cols, x, rows, out);
