@@ -1,6 +1,6 @@
 //! Looking on: what a translation shows to those who want ids, logits, layer outputs or each token as it comes.
 
-use crate::blob::CRC32;
+use crate::blob::{CRC32, Digest, digest_values};
 use core::ops::ControlFlow;
 
 /// A place in the model whose output can be observed.
@@ -100,7 +100,7 @@ impl<O: Observer + ?Sized> Observer for &mut O {
 ///
 /// A float NaN counts as 0x7fc00000, since processors differ in the NaN they make.
 #[derive(Clone)]
-pub struct LogitsCrc(crc::Digest<'static, u32>);
+pub struct LogitsCrc(Digest);
 
 impl LogitsCrc {
     /// A checksum over nothing yet.
@@ -123,8 +123,8 @@ impl Default for LogitsCrc {
 impl Observer for LogitsCrc {
     fn logits(&mut self, _step: usize, _first: usize, logits: Logits<'_>) {
         match logits {
-            Logits::Fixed { values, .. } => values.iter().for_each(|v| self.0.update(&v.to_le_bytes())),
-            Logits::Float(values) => values.iter().for_each(|&v| self.0.update(&float_bytes(v))),
+            Logits::Fixed { values, .. } => digest_values(&mut self.0, values.iter().map(|v| v.to_le_bytes())),
+            Logits::Float(values) => digest_values(&mut self.0, values.iter().map(|&v| float_bytes(v))),
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Golden vectors in the blob: on a board, [`Translator::self_test`] says whether it computes what the host did when
 //! the model was packed, and if not, which layer is the first to differ.
 
-use crate::blob::CRC32;
 use crate::blob::layout::{SectionKind, SelfTestCase};
+use crate::blob::{CRC32, Digest, digest_values};
 use crate::error::Error;
 use crate::observe::{LogitsCrc, Observer, Row, Stage, float_bytes};
 use crate::translator::Translator;
@@ -85,7 +85,7 @@ impl core::error::Error for SelfTestError {}
 /// Checksums of what each layer put out: hidden states of all tokens in order, little-endian.
 pub struct StageCrcs {
     encoder_blocks: usize,
-    digests: [crc::Digest<'static, u32>; MAX_STAGES],
+    digests: [Digest; MAX_STAGES],
 }
 
 impl StageCrcs {
@@ -121,8 +121,8 @@ impl Observer for StageCrcs {
         };
         let Some(digest) = self.digests.get_mut(index) else { return };
         match row {
-            Row::Fixed { values, .. } => values.iter().for_each(|v| digest.update(&v.to_le_bytes())),
-            Row::Float(values) => values.iter().for_each(|&v| digest.update(&float_bytes(v))),
+            Row::Fixed { values, .. } => digest_values(digest, values.iter().map(|v| v.to_le_bytes())),
+            Row::Float(values) => digest_values(digest, values.iter().map(|&v| float_bytes(v))),
         }
     }
 }

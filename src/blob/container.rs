@@ -4,7 +4,31 @@ use super::layout::{ALIGN, Header, MAGIC, SectionEntry, SectionKind, VERSION};
 use crate::error::BlobError;
 
 /// CRC-32 (ISO-HDLC, the one of zip and Ethernet): sections, logits and layer outputs are checked with it.
-pub static CRC32: crc::Crc<u32> = crc::Crc::<u32>::new(&crc::CRC_32_ISO_HDLC);
+pub static CRC32: crc::Crc<u32, Table> = crc::Crc::<u32, Table>::new(&crc::CRC_32_ISO_HDLC);
+
+/// A CRC that is still being computed.
+pub type Digest = crc::Digest<'static, u32, Table>;
+
+/// Goes on with a CRC over values of `N` bytes, several at a time: what a large table is for.
+pub(crate) fn digest_values<const N: usize>(digest: &mut Digest, values: impl IntoIterator<Item = [u8; N]>) {
+    let mut values = values.into_iter();
+    let mut room = [[0; N]; 16];
+    loop {
+        let mut used = 0;
+        for (place, value) in room.iter_mut().zip(&mut values) {
+            *place = value;
+            used += 1;
+        }
+        let Some(bytes @ [_, ..]) = room.get(..used) else { return };
+        digest.update(bytes.as_flattened());
+    }
+}
+
+/// 16 KB on a host, which checks the logits of whole test sets; 1 KB on a board.
+#[cfg(feature = "std")]
+type Table = crc::Table<16>;
+#[cfg(not(feature = "std"))]
+type Table = crc::Table<1>;
 
 /// Most sections a blob can have.
 const MAX_SECTIONS: u16 = 32;

@@ -17,7 +17,8 @@ pub mod tokenizer;
 pub mod vocab;
 
 pub use check::sums_fit;
-pub use container::{CRC32, Parts, emit, emit_len};
+pub(crate) use container::digest_values;
+pub use container::{CRC32, Digest, Parts, emit, emit_len};
 pub use layout::{SectionKind, VERSION};
 pub use record::{FieldDoc, RecordDoc};
 pub use spec::Spec;

@@ -62,7 +62,7 @@ impl Tiles for Portable {
 }
 
 /// Writes what of a block's rows an output vector has.
-#[cfg(any(latimer_avx2, latimer_dsp))]
+#[cfg(latimer_dsp)]
 #[inline(always)]
 pub(crate) fn put(block: usize, sums: [i32; ROWS], out: &mut [i32]) {
     blocks::put(&sums, out.get_mut(block * ROWS..).unwrap_or_default());
@@ -140,6 +140,15 @@ mod tests {
     use proptest::prelude::*;
     use std::vec::Vec;
 
+    type Multiply = fn(Packing, &[u8], usize, &[i16], usize, &mut [i32]);
+
+    /// What this target takes, and what a lesser processor of its kind takes.
+    const KERNELS: &[Multiply] = &[
+        crate::kernel::multiply,
+        #[cfg(latimer_avx2)]
+        crate::kernel::x86::multiply_narrow,
+    ];
+
     proptest! {
         /// Any rows, columns, groups and vectors, on the portable kernel and on whatever this target takes.
         #[test]
@@ -169,9 +178,11 @@ mod tests {
                 };
                 prop_assert_eq!(found as i64, (0..cols).map(|col| worth(col) * x[col] as i64).sum::<i64>());
             }
-            let mut same = std::vec![9; rows * count];
-            crate::kernel::multiply(packing, &weights, cols, &x, rows, &mut same);
-            prop_assert_eq!(out, same);
+            for multiply in KERNELS {
+                let mut same = std::vec![9; rows * count];
+                multiply(packing, &weights, cols, &x, rows, &mut same);
+                prop_assert_eq!(&out, &same);
+            }
         }
 
         /// Bytes and buffers that do not fit each other: every kernel stops at the same place.
@@ -184,10 +195,13 @@ mod tests {
             let packings = [Packing::Int8, Packing::Int8Groups(group), Packing::Int4(group), Packing::Int8Pairs];
             let packing = packings[kind as usize];
             let x: Vec<i16> = if kind == 3 { x.iter().map(|x| x % 128).collect() } else { x };
-            let (mut found, mut wanted) = (std::vec![7; len], std::vec![7; len]);
-            crate::kernel::multiply(packing, &weights, cols, &x, rows, &mut found);
+            let mut wanted = std::vec![7; len];
             multiply(packing, &weights, cols, &x, rows, &mut wanted);
-            prop_assert_eq!(found, wanted);
+            for multiply in KERNELS {
+                let mut found = std::vec![7; len];
+                multiply(packing, &weights, cols, &x, rows, &mut found);
+                prop_assert_eq!(&found, &wanted);
+            }
         }
     }
 }

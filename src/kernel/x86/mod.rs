@@ -1,18 +1,24 @@
-//! Kernels for x86-64 hosts that have AVX2, found at run time: evaluation runs through them.
+//! Kernels for x86-64 hosts that have AVX2, and for those that have AVX-512 with VNNI, found at run time: evaluation runs
+//! through them.
 //!
 //! A tile's sixteen weights, widened, are sixteen lanes: row by row, four columns each. `VPMADDWD` multiplies them by
 //! the activations of the four columns, repeated for every row, and adds neighbours, so that two lanes hold each row's sums.
 //! Activations are put in the columns' order of the tiles once a vector.
 
+mod tiles;
+mod wide;
+
 use super::layout::TILE;
 use super::{Packing, ROWS, portable};
 use core::arch::x86_64::*;
 use core::mem::MaybeUninit;
+use tiles::{tiles_i4, tiles_i8, tiles_pairs};
 
-/// Vectors that share a pass over the weights while there are as many, and the blocks taken together then: sixteen
-/// registers hold the sums.
+/// Vectors that share a pass over the weights while there are as many, and the blocks taken together then: of sixteen
+/// registers, and of thirty-two, most hold sums.
 const MANY: usize = 4;
 const BLOCKS_OF_MANY: usize = 2;
+const WIDE_BLOCKS_OF_MANY: usize = 4;
 /// Blocks taken together with a single vector.
 const BLOCKS_OF_ONE: usize = 8;
 /// Row blocks of logits made at a time: the activations are put in order once for them.
@@ -40,8 +46,19 @@ pub fn specialized<R>(f: impl FnOnce() -> R) -> R {
 
 /// [`portable::multiply`].
 pub fn multiply(packing: Packing, weights: &[u8], cols: usize, x: &[i16], rows: usize, out: &mut [i32]) {
+    multiply_by(wide::has(), packing, weights, cols, x, rows, out);
+}
+
+/// [`multiply`] with AVX2 where the processor has AVX-512 too.
+#[cfg(test)]
+pub fn multiply_narrow(packing: Packing, weights: &[u8], cols: usize, x: &[i16], rows: usize, out: &mut [i32]) {
+    multiply_by(false, packing, weights, cols, x, rows, out);
+}
+
+/// [`multiply`]; `wide` only where the processor has AVX-512.
+fn multiply_by(wide: bool, packing: Packing, weights: &[u8], cols: usize, x: &[i16], rows: usize, out: &mut [i32]) {
     let (cols, rows) = (cols.max(1), rows.max(1));
-    match Plan::of(packing, cols) {
+    match Plan::of(packing, cols, wide) {
         Some(plan) if std::is_x86_feature_detected!("avx2") => {
             let blocks = (weights.len() / plan.block_len).min(rows.div_ceil(ROWS));
             let matrix = Matrix { plan, weights: weights.get(..blocks * plan.block_len).unwrap_or_default(), rows };
@@ -60,15 +77,18 @@ struct Plan {
     block_len: usize,
     /// Columns of a group.
     group: usize,
+    /// With AVX-512.
+    wide: bool,
 }
 
 impl Plan {
     /// `None` for what the portable kernel must do.
-    fn of(packing: Packing, cols: usize) -> Option<Self> {
+    fn of(packing: Packing, cols: usize, wide: bool) -> Option<Self> {
         let block_len = packing.block_len(cols)?;
         // Four bits a weight make half the tiles for the same activations.
         let quads = block_len / TILE * packing.tile_columns() / 4;
-        (block_len > 0 && quads <= MOST_TILES).then_some(Plan { packing, cols, block_len, group: packing.group(cols) })
+        let group = packing.group(cols);
+        (block_len > 0 && quads <= MOST_TILES).then_some(Plan { packing, cols, block_len, group, wide })
     }
 }
 
@@ -88,7 +108,10 @@ impl Matrix<'_> {
             if let [Some(_), Some(_), Some(_), Some(_)] = many {
                 let x = many.each_ref().map(|vector| vector.as_ref().map_or(&[][..], |(x, _)| x));
                 let out = many.each_mut().map(|vector| vector.as_mut().map_or(&mut [][..], |(_, out)| out));
-                self.vectors::<MANY, BLOCKS_OF_MANY>(x, out);
+                match self.plan.wide {
+                    true => self.vectors::<MANY, WIDE_BLOCKS_OF_MANY>(x, out),
+                    false => self.vectors::<MANY, BLOCKS_OF_MANY>(x, out),
+                }
                 continue;
             }
             for (x, out) in many.into_iter().flatten() {
@@ -121,7 +144,7 @@ impl Matrix<'_> {
     #[inline]
     #[target_feature(enable = "avx2")]
     fn sums<const N: usize, const B: usize>(&self, blocks: &[u8], x: &[[Quad; N]]) -> [[__m256i; B]; N] {
-        let Plan { packing, cols, block_len, group } = self.plan;
+        let Plan { packing, cols, block_len, group, wide } = self.plan;
         let mut parts = [&[][..]; B];
         for (part, block) in parts.iter_mut().zip(blocks.chunks_exact(block_len)) {
             *part = block;
@@ -129,7 +152,7 @@ impl Matrix<'_> {
         if packing.scale_len() == 0 {
             let mut tiles = [&[][..]; B];
             tiles.iter_mut().zip(parts).for_each(|(tiles, part)| *tiles = part.as_chunks().0);
-            return if packing == Packing::Int8Pairs { tiles_pairs(tiles, x) } else { tiles_i8(tiles, x) };
+            return tile_sums(packing, wide, tiles, x);
         }
         // The bits of a stored scale that count.
         let mask = packing.scale(u8::MAX) as u8;
@@ -150,10 +173,7 @@ impl Matrix<'_> {
             let quads = tiles * packing.tile_columns() / 4;
             let (here, rest) = x.split_at_checked(quads).unwrap_or_default();
             x = rest;
-            let sums = match packing {
-                Packing::Int4(_) => tiles_i4(bodies, here),
-                _ => tiles_i8(bodies, here),
-            };
+            let sums = tile_sums(packing, wide, bodies, here);
             for (total, sums) in total.iter_mut().zip(sums) {
                 for ((total, sum), scales) in total.iter_mut().zip(sums).zip(heads) {
                     *total = _mm256_add_epi32(*total, _mm256_mullo_epi32(sum, scale_lanes(scales, mask)));
@@ -164,6 +184,26 @@ impl Matrix<'_> {
     }
 }
 
+/// Tiles of `B` blocks times the activations of their columns.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn tile_sums<const N: usize, const B: usize>(
+    packing: Packing,
+    wide: bool,
+    tiles: [&[[u8; TILE]]; B],
+    x: &[[Quad; N]],
+) -> [[__m256i; B]; N] {
+    // SAFETY (of all three): the plan is wide where the processor has AVX-512.
+    match packing {
+        Packing::Int4(_) if wide => unsafe { wide::tiles_i4(tiles, x) },
+        Packing::Int4(_) => tiles_i4(tiles, x),
+        Packing::Int8Pairs if wide => unsafe { wide::tiles_i8::<N, B, true>(tiles, x) },
+        Packing::Int8Pairs => tiles_pairs(tiles, x),
+        _ if wide => unsafe { wide::tiles_i8::<N, B, false>(tiles, x) },
+        _ => tiles_i8(tiles, x),
+    }
+}
+
 /// Puts the activations of `N` vectors in the order of the tiles' columns, padded to whole tiles with zeros.
 #[inline(always)]
 fn ordered<'r, const N: usize>(
@@ -171,102 +211,41 @@ fn ordered<'r, const N: usize>(
     x: [&[i16]; N],
     room: &'r mut [MaybeUninit<[Quad; N]>; MOST_TILES],
 ) -> &'r [[Quad; N]] {
-    let wide = plan.packing.tile_columns() == 8;
+    let columns = plan.packing.tile_columns();
     let mut used = 0;
     let mut rest = x;
     while rest.iter().all(|x| !x.is_empty()) {
         let group = rest.map(|x| x.split_at_checked(plan.group).map_or(x, |(group, _)| group));
         rest = rest.map(|x| x.split_at_checked(plan.group).map_or(&[][..], |(_, rest)| rest));
         let len = group.map(<[i16]>::len).into_iter().min().unwrap_or(0);
-        for first in (0..len).step_by(plan.packing.tile_columns()) {
-            let at = |n: usize, col: usize| group[n].get(first + col).copied().unwrap_or(0);
-            let quads: [[Quad; N]; 2] = if wide {
-                [
-                    core::array::from_fn(|n| [at(n, 0), at(n, 4), at(n, 1), at(n, 5)]),
-                    core::array::from_fn(|n| [at(n, 2), at(n, 6), at(n, 3), at(n, 7)]),
-                ]
+        let whole = group.map(|group| group.get(..len / columns * columns).unwrap_or_default());
+        // The last tile's columns, padded.
+        let mut last = [[0; 8]; N];
+        for (last, (group, whole)) in last.iter_mut().zip(group.into_iter().zip(whole)) {
+            last.iter_mut().zip(group.iter().take(len).skip(whole.len())).for_each(|(last, &x)| *last = x);
+        }
+        let last = last.each_ref().map(|last| last.get(..len.next_multiple_of(columns) - len / columns * columns));
+        for part in [whole, last.map(Option::unwrap_or_default)] {
+            let free = room.get_mut(used..).unwrap_or_default();
+            used += if columns == 8 {
+                let tiles = part.map(|part| part.as_chunks::<8>().0);
+                let at = |i: usize, order: [usize; 4]| {
+                    tiles.map(|tiles| tiles.get(i).map_or([0; 4], |tile| order.map(|column| tile[column])))
+                };
+                let pairs = free.as_chunks_mut::<2>().0.iter_mut().take(tiles[0].len()).enumerate();
+                2 * pairs
+                    .map(|(i, [low, high])| (low.write(at(i, [0, 4, 1, 5])), high.write(at(i, [2, 6, 3, 7]))))
+                    .count()
             } else {
-                [core::array::from_fn(|n| [at(n, 0), at(n, 2), at(n, 1), at(n, 3)]), [[0; 4]; N]]
+                let tiles = part.map(|part| part.as_chunks::<4>().0);
+                let at = |i: usize| tiles.map(|tiles| tiles.get(i).map_or([0; 4], |&[a, b, c, d]| [a, c, b, d]));
+                free.iter_mut().take(tiles[0].len()).enumerate().map(|(i, quad)| quad.write(at(i))).count()
             };
-            for quad in quads.into_iter().take(if wide { 2 } else { 1 }) {
-                let Some(place) = room.get_mut(used) else { break };
-                place.write(quad);
-                used += 1;
-            }
         }
     }
     let written = room.get(..used).unwrap_or_default();
     // SAFETY: the loop has written the first `used` of them.
     unsafe { &*(core::ptr::from_ref(written) as *const [[Quad; N]]) }
-}
-
-#[inline]
-#[target_feature(enable = "avx2")]
-fn tiles_i8<const N: usize, const B: usize>(tiles: [&[[u8; TILE]]; B], x: &[[Quad; N]]) -> [[__m256i; B]; N] {
-    let mut acc = [[_mm256_setzero_si256(); B]; N];
-    let count = tiles.iter().fold(x.len(), |count, tiles| count.min(tiles.len()));
-    for (i, x) in x.iter().enumerate().take(count) {
-        let mut weights = [_mm256_setzero_si256(); B];
-        for (weights, tiles) in weights.iter_mut().zip(tiles) {
-            // SAFETY: `i` is below the length of each; a tile is sixteen bytes.
-            *weights = unsafe { _mm256_cvtepi8_epi16(_mm_loadu_si128(tiles.as_ptr().add(i).cast())) };
-        }
-        multiply_add(&mut acc, weights, x);
-    }
-    acc
-}
-
-#[inline]
-#[target_feature(enable = "avx2")]
-fn tiles_pairs<const N: usize, const B: usize>(tiles: [&[[u8; TILE]]; B], x: &[[Quad; N]]) -> [[__m256i; B]; N] {
-    let mut acc = [[_mm256_setzero_si256(); B]; N];
-    let one = _mm_set1_epi16(1);
-    let count = tiles.iter().fold(x.len(), |count, tiles| count.min(tiles.len()));
-    for (i, x) in x.iter().enumerate().take(count) {
-        let mut weights = [_mm256_setzero_si256(); B];
-        for (weights, tiles) in weights.iter_mut().zip(tiles) {
-            // SAFETY: `i` is below the length of each; a tile is sixteen bytes.
-            let bytes = unsafe { _mm_loadu_si128(tiles.as_ptr().add(i).cast()) };
-            // The lower byte's sign, brought beside the upper byte.
-            let borrowed = _mm_slli_epi16(_mm_and_si128(_mm_srli_epi16(bytes, 7), one), 8);
-            *weights = _mm256_add_epi16(_mm256_cvtepi8_epi16(bytes), _mm256_cvtepi8_epi16(borrowed));
-        }
-        multiply_add(&mut acc, weights, x);
-    }
-    acc
-}
-
-#[inline]
-#[target_feature(enable = "avx2")]
-fn tiles_i4<const N: usize, const B: usize>(tiles: [&[[u8; TILE]]; B], x: &[[Quad; N]]) -> [[__m256i; B]; N] {
-    let mut acc = [[_mm256_setzero_si256(); B]; N];
-    let (mask, offset) = (_mm_set1_epi8(15), _mm_set1_epi8(8));
-    let (pairs, _) = x.as_chunks::<2>();
-    let count = tiles.iter().fold(pairs.len(), |count, tiles| count.min(tiles.len()));
-    for (i, [low, high]) in pairs.iter().enumerate().take(count) {
-        let mut weights = [[_mm256_setzero_si256(); B]; 2];
-        for (b, tiles) in tiles.iter().enumerate() {
-            // SAFETY: `i` is below the length of each; a tile is sixteen bytes.
-            let bytes = unsafe { _mm_loadu_si128(tiles.as_ptr().add(i).cast()) };
-            for (weights, bytes) in weights.iter_mut().zip([bytes, _mm_srli_epi16(bytes, 4)]) {
-                weights[b] = _mm256_cvtepi8_epi16(_mm_sub_epi8(_mm_and_si128(bytes, mask), offset));
-            }
-        }
-        multiply_add(&mut acc, weights[0], low);
-        multiply_add(&mut acc, weights[1], high);
-    }
-    acc
-}
-
-#[inline]
-#[target_feature(enable = "avx2")]
-fn multiply_add<const N: usize, const B: usize>(acc: &mut [[__m256i; B]; N], weights: [__m256i; B], x: &[Quad; N]) {
-    for (acc, x) in acc.iter_mut().zip(x) {
-        let x = _mm256_set1_epi64x(bytemuck::cast(*x));
-        for (acc, weights) in acc.iter_mut().zip(weights) {
-            *acc = _mm256_add_epi32(*acc, _mm256_madd_epi16(weights, x));
-        }
-    }
 }
 
 /// A group's scales, of each byte the bits of `mask`, as the sums lie.
@@ -283,11 +262,17 @@ fn scale_lanes(scales: [u8; ROWS], mask: u8) -> __m256i {
 #[target_feature(enable = "avx2")]
 fn put<const N: usize, const B: usize>(block: usize, sums: [[__m256i; B]; N], out: &mut [&mut [i32]; N]) {
     for (sums, out) in sums.into_iter().zip(out) {
-        for (b, sums) in sums.into_iter().enumerate() {
-            // In each half: two rows, and the same again.
-            let rows = _mm256_permute4x64_epi64(_mm256_hadd_epi32(sums, sums), 0b1000);
-            let rows = _mm256_castsi256_si128(rows);
-            portable::put(block + b, bytemuck::cast([_mm_extract_epi64(rows, 0), _mm_extract_epi64(rows, 1)]), out);
+        let out = out.get_mut(block * ROWS..).unwrap_or_default();
+        for (sums, out) in sums.chunks(2).zip(out.chunks_mut(2 * ROWS)) {
+            let [first, second] =
+                [sums.first(), sums.last()].map(|sums| sums.copied().unwrap_or(_mm256_setzero_si256()));
+            // In each half: two rows of the first block, two of the second.
+            let rows = _mm256_permute4x64_epi64(_mm256_hadd_epi32(first, second), 0b11_01_10_00);
+            let rows: [i32; 2 * ROWS] = bytemuck::cast(rows);
+            match out.first_chunk_mut() {
+                Some(out) if sums.len() == 2 => *out = rows,
+                _ => out.iter_mut().zip(rows.iter().take(sums.len() * ROWS)).for_each(|(out, &row)| *out = row),
+            }
         }
     }
 }
