@@ -5,7 +5,7 @@ use crate::blob::Blob;
 use crate::blob::layout::Role;
 use crate::engine::{Engine, Room};
 use crate::error::Error;
-use crate::layer::{Tokens, store_kv};
+use crate::layer::{KeysValues, Tokens, store_kv};
 
 /// Projects the encoder's output for every decoder block into `cross`.
 pub(crate) fn project<E: Engine>(
@@ -22,13 +22,13 @@ pub(crate) fn project<E: Engine>(
     for i in 0..spec.decoder_blocks() {
         let Some(block) = spec.decoder_block(i) else { break };
         let heads = block.heads as usize;
-        let role = |role| tensors.decoder(spec.encoder_blocks(), i, role);
-        let [key, value] = [role(Role::CrossK)?, role(Role::CrossV)?];
+        let tensors = tensors.decoder(spec.encoder_blocks(), i);
         let mut kv = Kv::<E>::carve(&mut carver, Room::exact(hidden.len() / d_model), d_model, heads)?;
+        let projections = KeysValues { tensors, key: Role::CrossK, value: Role::CrossV, heads };
         let together = work.tokens(d_model);
         for (n, hidden) in hidden.chunks_mut(together * d_model).enumerate() {
             let tokens = Tokens { hidden, frac };
-            store_kv(engine, [&key, &value], heads, &tokens, n * together, &mut kv, work);
+            store_kv(engine, projections, &tokens, n * together, &mut kv, work)?;
         }
     }
     Ok(())

@@ -5,13 +5,12 @@ use crate::blob::Blob;
 use crate::blob::layout::Role;
 use crate::engine::{Engine, Room};
 use crate::error::Error;
-use crate::layer::{Attention, FeedForward, Tokens, attend, feed_forward, store_kv};
+use crate::layer::{Attention, KeysValues, Tokens, attend, feed_forward, store_kv};
 use crate::observe::{Observer, Stage};
 
 /// Encodes `ids` into `hidden` (`ids.len() x d_model`); returns the hidden states' fraction bits.
 ///
-/// `region` takes the keys and values of one block after the other. Within a block: those of all tokens first, then all
-/// attend, then all feed forward, in place; as many at a time as the work buffers hold.
+/// `region` takes the keys and values of one block after the other.
 pub(crate) fn encode<E: Engine>(
     engine: E,
     blob: &Blob,
@@ -21,55 +20,74 @@ pub(crate) fn encode<E: Engine>(
     work: &mut Work<E>,
     observer: &mut impl Observer,
 ) -> Result<i8, Error> {
-    let (spec, tensors) = (blob.spec(), blob.table());
-    let header = spec.header();
-    let d_model = spec.d_model();
-    let table = tensors.get(header.source_embedding)?;
-    let steps = tensors.get(header.positions)?;
-    for (position, (&id, row)) in ids.iter().zip(hidden.chunks_exact_mut(d_model)).enumerate() {
-        engine.embed(&table, &steps, id, position as u16, row);
+    let d_model = blob.spec().d_model();
+    let mut tokens = Tokens { frac: embed(engine, blob, ids, hidden)?, hidden };
+    show(0, &tokens, d_model, observer);
+    for i in 0..blob.spec().encoder_blocks() {
+        block(engine, blob, i, &mut tokens, region, work)?;
+        show(i + 1, &tokens, d_model, observer);
     }
-    let mut frac = table.entry.embed_frac;
-    show::<E>(0, hidden, frac, d_model, observer);
-
-    for i in 0..spec.encoder_blocks() {
-        let Some(block) = spec.encoder_block(i) else { break };
-        let heads = block.heads as usize;
-        let mut kv = Kv::<E>::carve(&mut Carver::new(&mut *region), Room::exact(ids.len()), d_model, heads)?;
-        let [key, value] = [tensors.encoder(i, Role::SelfK)?, tensors.encoder(i, Role::SelfV)?];
-        let attention = Attention {
-            query: tensors.encoder(i, Role::SelfQ)?,
-            out: tensors.encoder(i, Role::SelfOut)?,
-            norm: tensors.encoder(i, Role::SelfNorm)?,
-            value_frac: value.entry.out_frac,
-            heads,
-        };
-        let layers = FeedForward {
-            fc1: tensors.encoder(i, Role::Fc1)?,
-            fc2: tensors.encoder(i, Role::Fc2)?,
-            norm: tensors.encoder(i, Role::FinalNorm)?,
-        };
-        let together = work.tokens(d_model);
-        for (n, hidden) in hidden.chunks_mut(together * d_model).enumerate() {
-            store_kv(engine, [&key, &value], heads, &Tokens { hidden, frac }, n * together, &mut kv, work);
-        }
-        // A token's scores lie beside its query.
-        for hidden in hidden.chunks_mut(work.tokens(d_model + ids.len()) * d_model) {
-            attend(engine, &attention, header, &mut Tokens { hidden, frac }, &kv, ids.len(), work);
-        }
-        let frac_between = attention.norm.entry.out_frac;
-        for hidden in hidden.chunks_mut(work.tokens(layers.fc1.rows().max(d_model)) * d_model) {
-            let mut tokens = Tokens { hidden, frac: frac_between };
-            feed_forward(engine, &layers, header, &block, &mut tokens, work);
-        }
-        frac = layers.norm.entry.out_frac;
-        show::<E>(i + 1, hidden, frac, d_model, observer);
-    }
-    Ok(frac)
+    Ok(tokens.frac)
 }
 
-fn show<E: Engine>(stage: usize, hidden: &[E::Hidden], frac: i8, d_model: usize, observer: &mut impl Observer) {
-    for (position, row) in hidden.chunks_exact(d_model.max(1)).enumerate() {
-        observer.hidden(Stage::Encoder(stage as u8), position, E::row(row, frac));
+#[inline(never)]
+fn embed<E: Engine>(engine: E, blob: &Blob, ids: &[u16], hidden: &mut [E::Hidden]) -> Result<i8, Error> {
+    let (spec, tensors) = (blob.spec(), blob.table());
+    let table = tensors.get(spec.header().source_embedding)?;
+    let steps = tensors.get(spec.header().positions)?;
+    for (position, (&id, row)) in ids.iter().zip(hidden.chunks_exact_mut(spec.d_model())).enumerate() {
+        engine.embed(&table, &steps, id, position as u16, row);
+    }
+    Ok(table.entry.embed_frac)
+}
+
+/// One block, in place: keys and values of all tokens first, then all attend, then all feed forward; as many at a time as
+/// the work buffers hold.
+#[inline(never)]
+fn block<E: Engine>(
+    engine: E,
+    blob: &Blob,
+    index: usize,
+    tokens: &mut Tokens<E>,
+    region: &mut [u8],
+    work: &mut Work<E>,
+) -> Result<(), Error> {
+    let (spec, tensors) = (blob.spec(), blob.table().encoder(index));
+    let (header, d_model) = (spec.header(), spec.d_model());
+    let Some(block) = spec.encoder_block(index) else { return Ok(()) };
+    let (heads, count) = (block.heads as usize, tokens.hidden.len() / d_model);
+    let mut kv = Kv::<E>::carve(&mut Carver::new(region), Room::exact(count), d_model, heads)?;
+
+    let projections = KeysValues { tensors, key: Role::SelfK, value: Role::SelfV, heads };
+    let together = work.tokens(d_model);
+    for (n, hidden) in tokens.hidden.chunks_mut(together * d_model).enumerate() {
+        let tokens = Tokens { hidden, frac: tokens.frac };
+        store_kv(engine, projections, &tokens, n * together, &mut kv, work)?;
+    }
+    let attention = Attention {
+        tensors,
+        query: Role::SelfQ,
+        out: Role::SelfOut,
+        norm: Role::SelfNorm,
+        value_frac: tensors.out_frac(Role::SelfV)?,
+        heads,
+    };
+    // A token's scores lie beside its query.
+    for hidden in tokens.hidden.chunks_mut(work.tokens(d_model + count) * d_model) {
+        let mut tokens = Tokens { hidden, frac: tokens.frac };
+        attend(engine, attention, header, &mut tokens, &kv, count, work)?;
+    }
+    tokens.frac = tensors.out_frac(Role::SelfNorm)?;
+    for hidden in tokens.hidden.chunks_mut(work.tokens((block.ffn as usize).max(d_model)) * d_model) {
+        let mut tokens = Tokens { hidden, frac: tokens.frac };
+        feed_forward(engine, tensors, header, &block, &mut tokens, work)?;
+    }
+    tokens.frac = tensors.out_frac(Role::FinalNorm)?;
+    Ok(())
+}
+
+fn show<E: Engine>(stage: usize, tokens: &Tokens<E>, d_model: usize, observer: &mut impl Observer) {
+    for (position, row) in tokens.hidden.chunks_exact(d_model.max(1)).enumerate() {
+        observer.hidden(Stage::Encoder(stage as u8), position, E::row(row, tokens.frac));
     }
 }

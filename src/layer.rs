@@ -1,10 +1,14 @@
 //! Sublayers that encoder and decoder blocks share: project keys and values, attend, feed forward. Each takes a block
-//! of tokens; the decoder's block is one token. They are not inlined, or each observer would have a copy.
+//! of tokens; the decoder's block is one token.
+//!
+//! What has a tensor or scratch of its own is not inlined: a stack holds one of them at a time, and observers have no
+//! copies.
 
 use crate::arena::{Kv, Work};
-use crate::blob::Tensor;
-use crate::blob::layout::{Block, SpecHeader};
+use crate::blob::layout::{Block, Role, SpecHeader};
+use crate::blob::{BlockTensors, Tensor};
 use crate::engine::{AttendScratch, Cached, Engine, Place, Side};
+use crate::error::BlobError;
 
 /// Hidden states of a block of tokens, with their format.
 pub(crate) struct Tokens<'t, E: Engine> {
@@ -12,32 +16,46 @@ pub(crate) struct Tokens<'t, E: Engine> {
     pub frac: i8,
 }
 
-/// An attention's output side: query, output projection, norm.
-pub(crate) struct Attention<'a> {
-    pub query: Tensor<'a>,
-    pub out: Tensor<'a>,
-    pub norm: Tensor<'a>,
+/// An attention's key and value side: which tensors of the block they are.
+#[derive(Clone, Copy)]
+pub(crate) struct KeysValues<'t, 'a> {
+    pub tensors: BlockTensors<'t, 'a>,
+    pub key: Role,
+    pub value: Role,
+    pub heads: usize,
+}
+
+/// An attention's query and output side.
+#[derive(Clone, Copy)]
+pub(crate) struct Attention<'t, 'a> {
+    pub tensors: BlockTensors<'t, 'a>,
+    pub query: Role,
+    pub out: Role,
+    pub norm: Role,
     /// Fraction bits of the values' projection.
     pub value_frac: i8,
     pub heads: usize,
 }
 
-/// A block's feed-forward layers.
-pub(crate) struct FeedForward<'a> {
-    pub fc1: Tensor<'a>,
-    pub fc2: Tensor<'a>,
-    pub norm: Tensor<'a>,
-}
-
-/// Quantizes each token's hidden state as the input of `linear` and multiplies.
-fn project<E: Engine>(engine: E, linear: &Tensor, tokens: &Tokens<E>, d_model: usize, work: &mut Work<E>) {
-    quantize(engine, linear, tokens, d_model, work);
-    multiply(engine, linear, tokens.hidden.len() / d_model.max(1), work);
+/// Quantizes each token's hidden state as the input of a linear and multiplies; the fraction bits of what comes out.
+#[inline(never)]
+fn project<E: Engine>(
+    engine: E,
+    tensors: BlockTensors,
+    role: Role,
+    tokens: &Tokens<E>,
+    work: &mut Work<E>,
+) -> Result<i8, BlobError> {
+    let linear = tensors.get(role)?;
+    quantize(engine, &linear, tokens, work);
+    multiply(engine, &linear, tokens.hidden.len() / linear.cols().max(1), work);
+    Ok(linear.entry.out_frac)
 }
 
 /// Each token's hidden state as the input of `linear`, and of any linear whose inputs have as many bits.
-fn quantize<E: Engine>(engine: E, linear: &Tensor, tokens: &Tokens<E>, d_model: usize, work: &mut Work<E>) {
-    let width = d_model.max(1);
+#[inline(never)]
+fn quantize<E: Engine>(engine: E, linear: &Tensor, tokens: &Tokens<E>, work: &mut Work<E>) {
+    let width = linear.cols().max(1);
     let rows = tokens.hidden.chunks_exact(width).zip(work.input.chunks_exact_mut(width));
     for (i, (hidden, input)) in rows.enumerate() {
         let scale = engine.input_of_hidden(linear, hidden, tokens.frac, input);
@@ -45,8 +63,17 @@ fn quantize<E: Engine>(engine: E, linear: &Tensor, tokens: &Tokens<E>, d_model: 
     }
 }
 
-/// Quantizes each token's `work.wide` as the input of `linear` and multiplies.
-fn project_wide<E: Engine>(engine: E, linear: &Tensor, frac: i8, count: usize, work: &mut Work<E>) {
+/// Quantizes each token's `work.wide` as the input of a linear and multiplies; the fraction bits of what comes out.
+#[inline(never)]
+fn project_wide<E: Engine>(
+    engine: E,
+    tensors: BlockTensors,
+    role: Role,
+    frac: i8,
+    count: usize,
+    work: &mut Work<E>,
+) -> Result<i8, BlobError> {
+    let linear = &tensors.get(role)?;
     let cols = linear.cols().max(1);
     let rows = work.wide.chunks_exact(cols).zip(work.input.chunks_exact_mut(cols)).take(count);
     for (i, (wide, input)) in rows.enumerate() {
@@ -54,6 +81,7 @@ fn project_wide<E: Engine>(engine: E, linear: &Tensor, frac: i8, count: usize, w
         set(work.scales, i, scale);
     }
     multiply(engine, linear, count, work);
+    Ok(linear.entry.out_frac)
 }
 
 fn multiply<E: Engine>(engine: E, linear: &Tensor, count: usize, work: &mut Work<E>) {
@@ -73,23 +101,23 @@ fn set<T>(slots: &mut [T], i: usize, value: T) {
 #[inline(never)]
 pub(crate) fn store_kv<E: Engine>(
     engine: E,
-    [key, value]: [&Tensor; 2],
-    heads: usize,
+    KeysValues { tensors, key, value, heads }: KeysValues,
     tokens: &Tokens<E>,
     position: usize,
     kv: &mut Kv<E>,
     work: &mut Work<E>,
-) {
-    let d_model = key.rows().max(1);
-    let count = tokens.hidden.len() / d_model;
+) -> Result<(), BlobError> {
     let mut quantized = None;
-    for (side, linear, rows, scales) in [
+    for (side, role, rows, scales) in [
         (Side::Keys, key, &mut *kv.keys, &mut *kv.key_scales),
         (Side::Values, value, &mut *kv.values, &mut *kv.value_scales),
     ] {
+        let linear = &tensors.get(role)?;
+        let d_model = linear.rows().max(1);
+        let count = tokens.hidden.len() / d_model;
         let bits = Some(linear.entry.in_bits);
         if quantized != bits {
-            quantize(engine, linear, tokens, d_model, work);
+            quantize(engine, linear, tokens, work);
             quantized = bits;
         }
         multiply(engine, linear, count, work);
@@ -98,65 +126,82 @@ pub(crate) fn store_kv<E: Engine>(
             engine.store(wide, linear.entry.out_frac, heads, place, rows, scales);
         }
     }
+    Ok(())
 }
 
 /// Attention of each token over the first `visible` positions, output projection, residual and norm.
 #[inline(never)]
 pub(crate) fn attend<E: Engine>(
     engine: E,
-    attention: &Attention,
+    attention: Attention,
     spec: &SpecHeader,
     tokens: &mut Tokens<E>,
     kv: &Kv<E>,
     visible: usize,
     work: &mut Work<E>,
-) {
+) -> Result<(), BlobError> {
+    let tensors = attention.tensors;
     let d_model = (spec.d_model as usize).max(1);
     let count = tokens.hidden.len() / d_model;
-    project(engine, &attention.query, tokens, d_model, work);
+    let frac = project(engine, tensors, attention.query, tokens, work)?;
+    look_up(engine, attention, frac, [count, d_model], kv, visible, work);
+    let frac = project_wide(engine, tensors, attention.out, attention.value_frac, count, work)?;
+    add_norm(engine, tensors, attention.norm, spec, tokens, frac, work)
+}
+
+/// Queries, of `frac` fraction bits, to contexts, in `work.wide`.
+#[inline(never)]
+fn look_up<E: Engine>(
+    engine: E,
+    attention: Attention,
+    frac: i8,
+    [count, d_model]: [usize; 2],
+    kv: &Kv<E>,
+    visible: usize,
+    work: &mut Work<E>,
+) {
     let keys = Cached { rows: kv.keys, scales: kv.key_scales, room: kv.room, visible };
     let values = Cached { rows: kv.values, scales: kv.value_scales, room: kv.room, visible };
     // The inputs of the query's projection are done with, and so is what of its output no token needs.
     let (queries, scores) = work.wide.split_at_mut_checked(count * d_model).unwrap_or_default();
     let mut scratch = AttendScratch { scores, inputs: work.input };
-    let frac = attention.query.entry.out_frac;
     engine.attend(queries, d_model, frac, keys, values, attention.value_frac, attention.heads, &mut scratch);
-    project_wide(engine, &attention.out, attention.value_frac, count, work);
-    add_norm(engine, &attention.norm, spec, tokens, attention.out.entry.out_frac, work);
 }
 
 /// Feed-forward layers, residual and norm.
 #[inline(never)]
 pub(crate) fn feed_forward<E: Engine>(
     engine: E,
-    layers: &FeedForward,
+    tensors: BlockTensors,
     spec: &SpecHeader,
     block: &Block,
     tokens: &mut Tokens<E>,
     work: &mut Work<E>,
-) {
-    let d_model = (spec.d_model as usize).max(1);
-    let count = tokens.hidden.len() / d_model;
-    project(engine, &layers.fc1, tokens, d_model, work);
-    let frac = layers.fc1.entry.out_frac;
-    let wide = work.wide.get_mut(..count * layers.fc1.rows()).unwrap_or_default();
+) -> Result<(), BlobError> {
+    let count = tokens.hidden.len() / (spec.d_model as usize).max(1);
+    let frac = project(engine, tensors, Role::Fc1, tokens, work)?;
+    let wide = work.wide.get_mut(..count * block.ffn as usize).unwrap_or_default();
     engine.activate(wide, frac, block);
-    project_wide(engine, &layers.fc2, frac, count, work);
-    add_norm(engine, &layers.norm, spec, tokens, layers.fc2.entry.out_frac, work);
+    let frac = project_wide(engine, tensors, Role::Fc2, frac, count, work)?;
+    add_norm(engine, tensors, Role::FinalNorm, spec, tokens, frac, work)
 }
 
+#[inline(never)]
 fn add_norm<E: Engine>(
     engine: E,
-    norm: &Tensor,
+    tensors: BlockTensors,
+    role: Role,
     spec: &SpecHeader,
     tokens: &mut Tokens<E>,
     wide_frac: i8,
     work: &mut Work<E>,
-) {
+) -> Result<(), BlobError> {
+    let norm = &tensors.get(role)?;
     let d_model = (spec.d_model as usize).max(1);
     let rows = tokens.hidden.chunks_exact_mut(d_model).zip(work.wide.chunks_exact_mut(d_model));
     for (hidden, wide) in rows {
         engine.add_norm(norm, spec, hidden, tokens.frac, wide, wide_frac);
     }
     tokens.frac = norm.entry.out_frac;
+    Ok(())
 }

@@ -235,7 +235,7 @@ impl Translator<'_> {
             chosen_equal &= self.step(id, &mut observers).map_err(run)? == stored;
             id = stored;
         }
-        let (layers, logits) = observers;
+        let (layers, logits) = &observers;
         for index in 0..vector.case.stages as usize {
             let (expected, found) = (vector.stage(index).unwrap_or(0), layers.value(index));
             if expected != found {

@@ -112,6 +112,11 @@ impl<'m> Translator<'m> {
         })
     }
 
+    /// The blob of the model.
+    pub const fn blob(&self) -> &Blob<'m> {
+        &self.blob
+    }
+
     /// The limits the arena was sized for.
     pub const fn limits(&self) -> Limits {
         self.limits

@@ -149,24 +149,41 @@ impl<'a> Tensors<'a> {
         Ok(Tensor::new(entry.ok_or(malformed(index))?, self.weights))
     }
 
-    /// The tensor of `role` in encoder block `block`.
-    pub fn encoder(&self, block: usize, role: Role) -> Result<Tensor<'a>, BlobError> {
-        self.in_block(self.globals + block * ENCODER_ROLES.len(), &ENCODER_ROLES, role)
+    /// The tensors of encoder block `block`.
+    pub const fn encoder(&self, block: usize) -> BlockTensors<'_, 'a> {
+        BlockTensors { tensors: self, roles: &ENCODER_ROLES, first: self.globals + block * ENCODER_ROLES.len() }
     }
 
-    /// The tensor of `role` in decoder block `block` of a model with `encoder_blocks` encoder blocks.
-    pub fn decoder(&self, encoder_blocks: usize, block: usize, role: Role) -> Result<Tensor<'a>, BlobError> {
+    /// The tensors of decoder block `block` of a model with `encoder_blocks` encoder blocks.
+    pub const fn decoder(&self, encoder_blocks: usize, block: usize) -> BlockTensors<'_, 'a> {
         let first = self.globals + encoder_blocks * ENCODER_ROLES.len() + block * DECODER_ROLES.len();
-        self.in_block(first, &DECODER_ROLES, role)
-    }
-
-    fn in_block(&self, first: usize, roles: &[Role], role: Role) -> Result<Tensor<'a>, BlobError> {
-        let offset = roles.iter().position(|&r| r == role).ok_or(malformed(first as u32))?;
-        self.get((first + offset) as u32)
+        BlockTensors { tensors: self, roles: &DECODER_ROLES, first }
     }
 
     /// Every tensor of the table.
     pub fn iter(self) -> impl Iterator<Item = Tensor<'a>> {
         (0..(self.table.len() / TensorEntry::SIZE) as u32).filter_map(move |i| self.get(i).ok())
+    }
+}
+
+/// The tensors of a block, read when they are needed: a tensor is 48 bytes of stack, and a block has up to thirteen.
+#[derive(Clone, Copy)]
+pub(crate) struct BlockTensors<'t, 'a> {
+    tensors: &'t Tensors<'a>,
+    roles: &'static [Role],
+    first: usize,
+}
+
+impl<'a> BlockTensors<'_, 'a> {
+    /// The tensor of `role`.
+    pub fn get(&self, role: Role) -> Result<Tensor<'a>, BlobError> {
+        let offset = self.roles.iter().position(|&r| r == role).ok_or(malformed(self.first as u32))?;
+        self.tensors.get((self.first + offset) as u32)
+    }
+
+    /// Fraction bits of what `role` puts out.
+    #[inline(never)]
+    pub fn out_frac(&self, role: Role) -> Result<i8, BlobError> {
+        Ok(self.get(role)?.entry.out_frac)
     }
 }

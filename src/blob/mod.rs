@@ -24,7 +24,7 @@ pub use record::{FieldDoc, RecordDoc};
 pub use spec::Spec;
 pub use tensor::Tensor;
 
-pub(crate) use check::Tensors;
+pub(crate) use check::{BlockTensors, Tensors};
 
 use crate::engine::EngineKind;
 use crate::error::BlobError;

@@ -3,6 +3,7 @@
 use core::fmt::{self, Display, Write as _};
 
 use heapless::String;
+use latimer::Translator;
 use latimer::report::{ErrorReport, write_json};
 use serde::Serialize;
 
@@ -49,6 +50,20 @@ pub(crate) struct About<'a> {
     pub blob: usize,
 }
 
+impl<'a> About<'a> {
+    /// The board that `P` is, and the model of a translator.
+    pub fn of<P: Port>(translator: &Translator<'a>, blob: &[u8]) -> Self {
+        let meta = |key, other| translator.blob().meta(key).unwrap_or(other);
+        About {
+            board: P::NAME,
+            version: env!("CARGO_PKG_VERSION"),
+            model: meta("name", "unnamed"),
+            licence: meta("licence", "licence unknown"),
+            blob: blob.len(),
+        }
+    }
+}
+
 impl Display for About<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { board, version, model, licence, blob } = self;
@@ -81,13 +96,16 @@ pub(crate) struct Answers<'a, P> {
     pub buffer: &'a mut [u8; JSON_BYTES],
 }
 
+// Not inlined, where they hold what is written: the loop that calls them is on the stack while a phrase is translated.
 impl<P: Port> Answers<'_, P> {
     /// `value` in the format that is on: its own words, or JSON.
+    #[inline(never)]
     pub fn both(&mut self, value: &(impl Display + Serialize)) -> Result<(), P::Error> {
         if self.json { self.json(value) } else { self.text(value) }
     }
 
     /// A line of words.
+    #[inline(never)]
     pub fn text(&mut self, words: impl Display) -> Result<(), P::Error> {
         // Formatting fails only where the port does, and the flush below tells that.
         let _ = write!(OneLine(self.port), "{words}");
@@ -95,6 +113,7 @@ impl<P: Port> Answers<'_, P> {
     }
 
     /// A line of JSON.
+    #[inline(never)]
     pub fn json(&mut self, value: &impl Serialize) -> Result<(), P::Error> {
         match write_json(value, self.buffer) {
             Ok(len) => self.port.write_all(self.buffer.get(..len).unwrap_or_default())?,
@@ -104,11 +123,13 @@ impl<P: Port> Answers<'_, P> {
     }
 
     /// A line that tells of `text` in the format that is on.
+    #[inline(never)]
     pub fn note(&mut self, note: &str) -> Result<(), P::Error> {
         if self.json { self.json(&Note { note }) } else { self.text(note) }
     }
 
     /// A line that tells of an error in the format that is on.
+    #[inline(never)]
     pub fn error(&mut self, error: impl Display) -> Result<(), P::Error> {
         if !self.json {
             return self.text(format_args!("error: {error}"));

@@ -2,7 +2,7 @@
 
 use heapless::String;
 use latimer::report::Report;
-use latimer::{Limits, LogitsCrc, Model, Translator};
+use latimer::{Error, Limits, LogitsCrc, Model, Translator};
 
 use crate::Port;
 use crate::answer::{About, Answers, JSON_BYTES, Measures, Passed};
@@ -58,23 +58,14 @@ pub fn session<P: Port>(port: &mut P, blob: &[u8], arena: &mut [u8], buffers: &m
     let Buffers { line, target, json, .. } = buffers;
     let mut answers = Answers { port, json: false, buffer: json };
     let arena_bytes = arena.len();
-    let model = match Model::from_bytes(blob) {
-        Ok(model) => model,
-        Err(error) => return answers.error(error).map(|()| false),
-    };
-    let mut translator = match model.translator(arena, LIMITS) {
+    // By reference: a translator that moves is on the stack twice.
+    let mut opened = open(blob, arena);
+    let translator = match &mut opened {
         Ok(translator) => translator,
-        Err(error) => return answers.error(error).map(|()| false),
-    };
-    let about = About {
-        board: P::NAME,
-        version: env!("CARGO_PKG_VERSION"),
-        model: model.meta("name").unwrap_or("unnamed"),
-        licence: model.meta("licence").unwrap_or("licence unknown"),
-        blob: blob.len(),
+        Err(error) => return answers.error(*error).map(|()| false),
     };
     info!("{} bytes of blob, {} of arena", blob.len(), arena_bytes);
-    answers.text(format_args!("{about}; :help lists the commands"))?;
+    greet(&mut answers, translator, blob)?;
 
     let mut measures = Measures { arena: arena_bytes, ..Measures::default() };
     loop {
@@ -91,7 +82,7 @@ pub fn session<P: Port>(port: &mut P, blob: &[u8], arena: &mut [u8], buffers: &m
             Line::NotUtf8 => Err(Refusal::NotUtf8),
         };
         match request {
-            Ok(Request::Phrase(phrase)) => answer_phrase(&mut answers, &mut translator, phrase, target, &mut measures)?,
+            Ok(Request::Phrase(phrase)) => answer_phrase(&mut answers, translator, phrase, target, &mut measures)?,
             Ok(Request::Json) => {
                 answers.json = true;
                 answers.note("json")?;
@@ -107,7 +98,7 @@ pub fn session<P: Port>(port: &mut P, blob: &[u8], arena: &mut [u8], buffers: &m
                 measures.arena_high_water = translator.arena_high_water();
                 answers.both(&measures)?;
             }
-            Ok(Request::Info) => answers.both(&about)?,
+            Ok(Request::Info) => tell::<P>(&mut answers, translator, blob)?,
             Ok(Request::SelfTest) => match translator.self_test() {
                 Ok(vectors) => answers.both(&Passed { selftest: vectors })?,
                 Err(error) => answers.error(error)?,
@@ -123,7 +114,25 @@ pub fn session<P: Port>(port: &mut P, blob: &[u8], arena: &mut [u8], buffers: &m
     }
 }
 
+#[inline(never)]
+fn greet<P: Port>(answers: &mut Answers<'_, P>, translator: &Translator<'_>, blob: &[u8]) -> Result<(), P::Error> {
+    answers.text(format_args!("{}; :help lists the commands", About::of::<P>(translator, blob)))
+}
+
+#[inline(never)]
+fn tell<P: Port>(answers: &mut Answers<'_, P>, translator: &Translator<'_>, blob: &[u8]) -> Result<(), P::Error> {
+    answers.both(&About::of::<P>(translator, blob))
+}
+
+/// A translator of the model in `blob`. Not inlined: the model, which is checked here and then is the translator's, leaves
+/// the stack.
+#[inline(never)]
+fn open<'m>(blob: &'m [u8], arena: &'m mut [u8]) -> Result<Translator<'m>, Error> {
+    Model::from_bytes(blob)?.translator(arena, LIMITS)
+}
+
 /// Translates and answers one phrase.
+#[inline(never)]
 fn answer_phrase<P: Port>(
     answers: &mut Answers<'_, P>,
     translator: &mut Translator<'_>,

@@ -30,9 +30,14 @@ pub(super) fn aligned<T>(slice: &[T]) -> bool {
 
 /// [`portable::multiply`].
 pub fn multiply(packing: Packing, weights: &[u8], cols: usize, x: &[i16], rows: usize, out: &mut [i32]) {
-    if multiply_short(packing, weights, cols, x, rows, out).is_some() {
-        return;
+    if multiply_short(packing, weights, cols, x, rows, out).is_none() {
+        multiply_any(packing, weights, cols, x, rows, out);
     }
+}
+
+/// Apart, so that it has the place of its caller on the stack.
+#[inline(never)]
+fn multiply_any(packing: Packing, weights: &[u8], cols: usize, x: &[i16], rows: usize, out: &mut [i32]) {
     let vectors = x.len().checked_div(cols).unwrap_or(0).min(out.len().checked_div(rows).unwrap_or(0));
     let Some(matrix) = Matrix::of(packing, weights, cols, rows).filter(|_| aligned(x)) else {
         return portable::multiply(packing, weights, cols, x, rows, out);
@@ -161,7 +166,8 @@ impl<'a> Matrix<'a> {
         }
     }
 
-    /// Several vectors: blocks outside, so that each is read from flash once.
+    /// Several vectors: blocks outside, so that each is read from flash once. Apart, for the stack that a panel needs.
+    #[inline(never)]
     fn times_many(&self, x: &[i16], out: &mut [i32], vectors: usize) {
         let (Some(x), Some(out)) = (x.get(..vectors * self.cols), out.get_mut(..vectors * self.rows)) else { return };
         let done = self.whole_times_many(x, out, vectors);

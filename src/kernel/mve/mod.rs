@@ -26,9 +26,10 @@ pub use dsp::specialized;
 
 /// Row blocks of logits made at a time: the activations are put in order once for them.
 pub const STRIP_BLOCKS: usize = 2 * dsp::STRIP_BLOCKS;
-/// Bytes of the buffer of activations: two planes of [`panel::LEAST_COLUMNS`] columns of twelve vectors, or of one vector of
-/// 768 columns. More vectors than it holds read the weights once more.
-const ROOM: usize = 1536;
+/// Bytes of the buffer of activations: two planes of [`panel::LEAST_COLUMNS`] columns of eight vectors, or of one vector of
+/// 512 columns. More vectors than it holds read the weights once more: half as much again would save 4 % of a phrase's
+/// instructions, and take the stack past 4 KiB.
+const ROOM: usize = 1024;
 /// Columns of a group at most: one must fit the buffer.
 const MOST_GROUP: usize = 256;
 /// Bytes of weights of a step.

@@ -51,7 +51,12 @@ impl Matrix<'_> {
                     let x = x.get(first..first + columns).unwrap_or_default();
                     self.order(&panel, i, x, carry, room);
                 }
-                self.add(&panel, room, out);
+                // The loops read whole steps and write whole blocks: a last block that has less is done apart.
+                let ragged = panel.tiles < 4 * panel.steps || self.blocks * ROWS > self.rows.get();
+                self.add(&panel, self.blocks - usize::from(ragged), room, out);
+                if ragged {
+                    self.add_last(&panel, room, out);
+                }
             }
         }
     }
@@ -68,7 +73,9 @@ impl Matrix<'_> {
         column / self.unit * self.unit_len
     }
 
+    // Neither is inlined: their places on the stack are the last block's too.
     /// Puts a vector's activations in order: pairs of one plane, and two planes of a vector, step by step in turn.
+    #[inline(never)]
     fn order(&self, panel: &Panel, vector: usize, x: &[i16], carry: bool, room: &mut Room) {
         let plane = panel.steps * self.step.get();
         let paired = self.pairs(panel.wide) && vector / 2 * 2 + 1 < panel.count;
@@ -98,24 +105,17 @@ impl Matrix<'_> {
         }
     }
 
-    /// Adds the products of a panel to the sums.
-    fn add(&self, panel: &Panel, room: &Room, out: &mut [i32]) {
-        // The loops read whole steps and write whole blocks: a last block that has less is done apart.
-        let ragged = panel.tiles < 4 * panel.steps || self.blocks * ROWS > self.rows.get();
-        let whole = self.blocks - usize::from(ragged);
-        if whole > 0 {
-            let Some(weights) = self.weights.get(panel.offset..) else { return };
-            let mut walk = self.walk(weights, &room.0, out, panel.steps);
-            (walk.units, walk.single) = self.units(panel.wide, panel.count);
-            walk.blocks = whole;
-            // SAFETY: the last step of the last of these blocks ends at most three tiles after the block, and then one
-            // of at least four tiles follows; the room has the activations of all vectors in order; `out` has as many rows for
-            // each vector as these blocks.
-            unsafe { self.run(panel.wide, &mut walk) }
-        }
-        if ragged {
-            self.add_last(panel, room, out);
-        }
+    /// Adds the products of a panel to the sums of the first `whole` blocks.
+    #[inline(never)]
+    fn add(&self, panel: &Panel, whole: usize, room: &Room, out: &mut [i32]) {
+        let Some(weights) = self.weights.get(panel.offset..).filter(|_| whole > 0) else { return };
+        let mut walk = self.walk(weights, &room.0, out, panel.steps);
+        (walk.units, walk.single) = self.units(panel.wide, panel.count);
+        walk.blocks = whole;
+        // SAFETY: the last step of the last of these blocks ends at most three tiles after the block, and then one
+        // of at least four tiles follows; the room has the activations of all vectors in order; `out` has as many rows for
+        // each vector as these blocks.
+        unsafe { self.run(panel.wide, &mut walk) }
     }
 
     /// Adds the products of the last block.

@@ -62,6 +62,8 @@ impl Engine for Int8 {
         linear::linear(linear, x, scales, out);
     }
 
+    // Its buffer is in a frame of its own.
+    #[inline(never)]
     fn store(self, wide: &[i32], frac: i8, heads: usize, place: Place, rows: &mut [u8], scales: &mut [Scale]) {
         specialized(
             #[inline(always)]
