@@ -8,18 +8,18 @@ use crate::error::Error;
 use crate::layer::{Attention, KeysValues, Tokens, attend, feed_forward, store_kv};
 use crate::observe::{Observer, Stage};
 
-/// Encodes `ids` into `hidden` (`ids.len() x d_model`); returns the hidden states' fraction bits.
+/// Encodes `ids` into `hidden` (`ids.len() x d_model`).
 ///
 /// `region` takes the keys and values of one block after the other.
-pub(crate) fn encode<E: Engine>(
+pub(crate) fn encode<'h, E: Engine>(
     engine: E,
     blob: &Blob,
     ids: &[u16],
-    hidden: &mut [E::Hidden],
+    hidden: &'h mut [E::Hidden],
     region: &mut [u8],
     work: &mut Work<E>,
     observer: &mut impl Observer,
-) -> Result<i8, Error> {
+) -> Result<Tokens<'h, E>, Error> {
     let d_model = blob.spec().d_model();
     let mut tokens = Tokens { frac: embed(engine, blob, ids, hidden)?, hidden };
     show(0, &tokens, d_model, observer);
@@ -27,7 +27,7 @@ pub(crate) fn encode<E: Engine>(
         block(engine, blob, i, &mut tokens, region, work)?;
         show(i + 1, &tokens, d_model, observer);
     }
-    Ok(tokens.frac)
+    Ok(tokens)
 }
 
 #[inline(never)]
@@ -35,7 +35,7 @@ fn embed<E: Engine>(engine: E, blob: &Blob, ids: &[u16], hidden: &mut [E::Hidden
     let (spec, tensors) = (blob.spec(), blob.table());
     let table = tensors.get(spec.header().source_embedding)?;
     let steps = tensors.get(spec.header().positions)?;
-    for (position, (&id, row)) in ids.iter().zip(hidden.chunks_exact_mut(spec.d_model())).enumerate() {
+    for (position, (&id, row)) in ids.iter().zip(hidden.chunks_exact_mut(spec.d_model().max(1))).enumerate() {
         engine.embed(&table, &steps, id, position as u16, row);
     }
     Ok(table.entry.embed_frac)
@@ -53,15 +53,14 @@ fn block<E: Engine>(
     work: &mut Work<E>,
 ) -> Result<(), Error> {
     let (spec, tensors) = (blob.spec(), blob.table().encoder(index));
-    let (header, d_model) = (spec.header(), spec.d_model());
+    let (header, d_model) = (spec.header(), spec.d_model().max(1));
     let Some(block) = spec.encoder_block(index) else { return Ok(()) };
     let (heads, count) = (block.heads as usize, tokens.hidden.len() / d_model);
     let mut kv = Kv::<E>::carve(&mut Carver::new(region), Room::exact(count), d_model, heads)?;
 
     let projections = KeysValues { tensors, key: Role::SelfK, value: Role::SelfV, heads };
     let together = work.tokens(d_model);
-    for (n, hidden) in tokens.hidden.chunks_mut(together * d_model).enumerate() {
-        let tokens = Tokens { hidden, frac: tokens.frac };
+    for (n, tokens) in tokens.parts(together, d_model).enumerate() {
         store_kv(engine, projections, &tokens, n * together, &mut kv, work)?;
     }
     let attention = Attention {
@@ -73,13 +72,11 @@ fn block<E: Engine>(
         heads,
     };
     // A token's scores lie beside its query.
-    for hidden in tokens.hidden.chunks_mut(work.tokens(d_model + count) * d_model) {
-        let mut tokens = Tokens { hidden, frac: tokens.frac };
+    for mut tokens in tokens.parts(work.tokens(d_model + count), d_model) {
         attend(engine, attention, header, &mut tokens, &kv, count, work)?;
     }
     tokens.frac = tensors.out_frac(Role::SelfNorm)?;
-    for hidden in tokens.hidden.chunks_mut(work.tokens((block.ffn as usize).max(d_model)) * d_model) {
-        let mut tokens = Tokens { hidden, frac: tokens.frac };
+    for mut tokens in tokens.parts(work.tokens((block.ffn as usize).max(d_model)), d_model) {
         feed_forward(engine, tensors, header, &block, &mut tokens, work)?;
     }
     tokens.frac = tensors.out_frac(Role::FinalNorm)?;

@@ -16,6 +16,14 @@ pub(crate) struct Tokens<'t, E: Engine> {
     pub frac: i8,
 }
 
+impl<'t, E: Engine> Tokens<'t, E> {
+    /// As many as `count` at a time.
+    pub fn parts(&mut self, count: usize, d_model: usize) -> impl Iterator<Item = Tokens<'_, E>> {
+        let frac = self.frac;
+        self.hidden.chunks_mut((count * d_model).max(1)).map(move |hidden| Tokens { hidden, frac })
+    }
+}
+
 /// An attention's key and value side: which tensors of the block they are.
 #[derive(Clone, Copy)]
 pub(crate) struct KeysValues<'t, 'a> {

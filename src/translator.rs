@@ -246,8 +246,8 @@ impl<'m> Translator<'m> {
         let cross = carver.take::<u8>(self.cross_len)?;
         let hidden = carver.take(ids.len() * blob.spec().d_model())?;
         let mut work = Work::<E>::carve(carver.rest(), blob, ids.len(), ids.len())?;
-        let frac = encoder::encode(engine, blob, ids, hidden, cross, &mut work, observer)?;
-        cross_kv::project(engine, blob, hidden, frac, cross, &mut work)
+        let mut tokens = encoder::encode(engine, blob, ids, hidden, cross, &mut work, observer)?;
+        cross_kv::project(engine, blob, &mut tokens, cross, &mut work)
     }
 
     /// Feeds `id` to the decoder at the next position and returns the id with the highest logit: pad excluded, ties

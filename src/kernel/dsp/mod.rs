@@ -18,6 +18,7 @@ pub mod tail;
 use super::layout::{PAIR_COLUMNS, TILE};
 use super::{Packing, ROWS, portable};
 use core::mem::MaybeUninit;
+use core::num::NonZeroUsize;
 pub use portable::{STRIP_BLOCKS, specialized};
 #[cfg(feature = "int8")]
 pub use softmax::softmax;
@@ -38,17 +39,16 @@ pub fn multiply(packing: Packing, weights: &[u8], cols: usize, x: &[i16], rows: 
 /// Apart, so that it has the place of its caller on the stack.
 #[inline(never)]
 fn multiply_any(packing: Packing, weights: &[u8], cols: usize, x: &[i16], rows: usize, out: &mut [i32]) {
-    let vectors = x.len().checked_div(cols).unwrap_or(0).min(out.len().checked_div(rows).unwrap_or(0));
     let Some(matrix) = Matrix::of(packing, weights, cols, rows).filter(|_| aligned(x)) else {
         return portable::multiply(packing, weights, cols, x, rows, out);
     };
-    match vectors {
+    match (x.len() / matrix.cols).min(out.len() / matrix.rows) {
         0 => {}
         1 => matrix.times_one(x.get(..cols).unwrap_or_default(), out.get_mut(..rows).unwrap_or_default()),
-        _ if matrix.group <= many::PANEL || packing.scale_len() == 0 => matrix.times_many(x, out, vectors),
+        vectors if matrix.group.get() <= many::PANEL || packing.scale_len() == 0 => matrix.times_many(x, out, vectors),
         // A group that no panel holds.
         _ => {
-            for (x, out) in x.chunks_exact(cols).zip(out.chunks_exact_mut(rows)) {
+            for (x, out) in x.chunks_exact(matrix.cols.get()).zip(out.chunks_exact_mut(matrix.rows.get())) {
                 matrix.times_one(x, out);
             }
         }
@@ -84,21 +84,22 @@ struct Matrix<'a> {
     packing: Packing,
     /// Whole blocks, at a multiple of four bytes.
     weights: &'a [u8],
-    block_len: usize,
-    cols: usize,
-    rows: usize,
+    block_len: NonZeroUsize,
+    cols: NonZeroUsize,
+    rows: NonZeroUsize,
     /// Columns of a group.
-    group: usize,
+    group: NonZeroUsize,
 }
 
 impl<'a> Matrix<'a> {
     /// `None` for what the portable kernel must do.
     fn of(packing: Packing, weights: &'a [u8], cols: usize, rows: usize) -> Option<Self> {
         let group = packing.group(cols);
-        let whole = cols > 0 && cols.is_multiple_of(group) && group.is_multiple_of(packing.tile_columns());
-        let block_len = packing.block_len(cols)?;
-        let blocks = weights.len().checked_div(block_len)?.min(rows.div_ceil(ROWS));
-        let weights = weights.get(..blocks * block_len)?;
+        let whole = cols.is_multiple_of(group) && group.is_multiple_of(packing.tile_columns());
+        let block_len = NonZeroUsize::new(packing.block_len(cols)?)?;
+        let blocks = (weights.len() / block_len).min(rows.div_ceil(ROWS));
+        let weights = weights.get(..blocks * block_len.get())?;
+        let [cols, rows, group] = [NonZeroUsize::new(cols)?, NonZeroUsize::new(rows)?, NonZeroUsize::new(group)?];
         (whole && aligned(weights) && blocks > 0).then_some(Matrix { packing, weights, block_len, cols, rows, group })
     }
 
@@ -115,13 +116,13 @@ impl<'a> Matrix<'a> {
     fn spread_times_one(&self, x: &[i16], out: &mut [i32]) {
         let mut room = MaybeUninit::<[u32; PAIR_COLUMNS / 2]>::uninit();
         // No packed matrix has more columns, and callers cut `x`.
-        if x.len() != self.cols || self.cols > PAIR_COLUMNS {
+        if x.len() != self.cols.get() || x.len() > PAIR_COLUMNS {
             return;
         }
         // SAFETY: `x` has `cols` activations, which are whole tiles, at a multiple of four bytes; `room` is for as many.
         let spread = unsafe {
-            one::latimer_dsp_spread(x.as_ptr(), self.cols / 4, room.as_mut_ptr().cast());
-            core::slice::from_raw_parts(room.as_ptr().cast(), self.cols)
+            one::latimer_dsp_spread(x.as_ptr(), x.len() / 4, room.as_mut_ptr().cast());
+            core::slice::from_raw_parts(room.as_ptr().cast(), x.len())
         };
         self.all_times_one(spread, out);
     }
@@ -134,7 +135,7 @@ impl<'a> Matrix<'a> {
         self.blocks_times_one(self.weights, whole, x, out);
         if whole < blocks {
             let mut last = [0; ROWS];
-            let weights = self.weights.get(whole * self.block_len..).unwrap_or_default();
+            let weights = self.weights.get(whole * self.block_len.get()..).unwrap_or_default();
             self.blocks_times_one(weights, 1, x, &mut last);
             portable::put(whole, last, out);
         }
@@ -142,7 +143,11 @@ impl<'a> Matrix<'a> {
 
     /// The first `blocks` of `weights` to four sums each.
     fn blocks_times_one(&self, weights: &[u8], blocks: usize, x: &[i16], out: &mut [i32]) {
-        if blocks == 0 || weights.len() < blocks * self.block_len || out.len() < blocks * ROWS || x.len() < self.cols {
+        if blocks == 0
+            || weights.len() < blocks * self.block_len.get()
+            || out.len() < blocks * ROWS
+            || x.len() < self.cols.get()
+        {
             return;
         }
         let job = one::Job {
@@ -150,8 +155,8 @@ impl<'a> Matrix<'a> {
             x: x.as_ptr(),
             out: out.as_mut_ptr(),
             blocks,
-            tiles: self.group / self.packing.tile_columns(),
-            groups: self.cols / self.group,
+            tiles: self.group.get() / self.packing.tile_columns(),
+            groups: self.cols.get() / self.group,
         };
         // SAFETY: `weights` holds the blocks, `out` their sums and `x` a row's activations, as has just been looked at;
         // `of` and `multiply` have seen to it that weights and activations are at multiples of four bytes and that a group
@@ -169,15 +174,16 @@ impl<'a> Matrix<'a> {
     /// Several vectors: blocks outside, so that each is read from flash once. Apart, for the stack that a panel needs.
     #[inline(never)]
     fn times_many(&self, x: &[i16], out: &mut [i32], vectors: usize) {
-        let (Some(x), Some(out)) = (x.get(..vectors * self.cols), out.get_mut(..vectors * self.rows)) else { return };
+        let (cols, rows) = (self.cols.get(), self.rows.get());
+        let (Some(x), Some(out)) = (x.get(..vectors * cols), out.get_mut(..vectors * rows)) else { return };
         let done = self.whole_times_many(x, out, vectors);
-        for (b, block) in self.weights.chunks_exact(self.block_len).enumerate().skip(done) {
+        for (b, block) in self.weights.chunks_exact(self.block_len.get()).enumerate().skip(done) {
             let row = b * ROWS;
-            if row + ROWS <= self.rows {
-                self.block_times_many(block, x, out.get_mut(row..).unwrap_or_default(), self.rows, vectors);
-            } else {
-                let last = Matrix { weights: block, rows: self.rows - row, ..*self };
-                for (x, out) in x.chunks_exact(self.cols).zip(out.chunks_exact_mut(self.rows)) {
+            if row + ROWS <= rows {
+                self.block_times_many(block, x, out.get_mut(row..).unwrap_or_default(), rows, vectors);
+            } else if let Some(left) = NonZeroUsize::new(rows - row) {
+                let last = Matrix { weights: block, rows: left, ..*self };
+                for (x, out) in x.chunks_exact(cols).zip(out.chunks_exact_mut(rows)) {
                     last.times_one(x, out.get_mut(row..).unwrap_or_default());
                 }
             }
@@ -186,21 +192,22 @@ impl<'a> Matrix<'a> {
 
     /// The whole blocks of a matrix that one panel holds, if it does; returns how many. `x` and `out` are `vectors` long.
     fn whole_times_many(&self, x: &[i16], out: &mut [i32], vectors: usize) -> usize {
-        if self.packing.scale_len() > 0 || self.cols > many::PANEL {
+        let (cols, rows) = (self.cols.get(), self.rows.get());
+        if self.packing.scale_len() > 0 || cols > many::PANEL {
             return 0;
         }
-        if x.len() < vectors * self.cols || out.len() < vectors * self.rows {
+        if x.len() < vectors * cols || out.len() < vectors * rows {
             return 0;
         }
-        let whole = (self.rows / ROWS).min(self.weights.len() / self.block_len);
+        let whole = (rows / ROWS).min(self.weights.len() / self.block_len);
         let mut panel = MaybeUninit::<many::Panel>::uninit();
         let mut job = many::Job {
             panel: panel.as_ptr(),
-            quads: self.cols / 4,
+            quads: cols / 4,
             x: x.as_ptr(),
-            x_step: self.cols * size_of::<i16>(),
+            x_step: cols * size_of::<i16>(),
             out: out.as_mut_ptr(),
-            out_step: self.rows * size_of::<i32>(),
+            out_step: rows * size_of::<i32>(),
             vectors,
             add: false,
         };
@@ -217,7 +224,7 @@ impl<'a> Matrix<'a> {
                 unpack(weights, job.quads, panel.as_mut_ptr().cast());
                 many::latimer_dsp_panel(&job);
             }
-            (weights, job.out) = (weights.wrapping_add(self.block_len), job.out.wrapping_add(ROWS));
+            (weights, job.out) = (weights.wrapping_add(self.block_len.get()), job.out.wrapping_add(ROWS));
         }
         whole
     }
@@ -229,15 +236,15 @@ impl<'a> Matrix<'a> {
         }
         let mut panel = MaybeUninit::uninit();
         let (mut rest, mut first) = (block, 0);
-        while first < self.cols {
-            let wanted = many::PANEL.min(self.cols - first);
+        while first < self.cols.get() {
+            let wanted = many::PANEL.min(self.cols.get() - first);
             let Some((columns, after)) = self.unpack(rest, wanted, &mut panel) else { return };
             rest = after;
             let job = many::Job {
                 panel: panel.as_ptr(),
                 quads: columns / 4,
                 x: x.get(first..).unwrap_or_default().as_ptr(),
-                x_step: self.cols * size_of::<i16>(),
+                x_step: self.cols.get() * size_of::<i16>(),
                 out: out.as_mut_ptr(),
                 out_step: step * size_of::<i32>(),
                 vectors,
@@ -271,9 +278,10 @@ impl<'a> Matrix<'a> {
             }
             return Some((wanted, rest));
         }
-        let tiles = self.group / self.packing.tile_columns();
+        let group = self.group.get();
+        let tiles = group / self.packing.tile_columns();
         let (mut rest, mut columns) = (block, 0);
-        while columns + self.group <= wanted {
+        while columns + group <= wanted {
             let (weights, after) = rest.split_at_checked(ROWS + tiles * TILE)?;
             // SAFETY: scales and tiles are there, at a multiple of four bytes; a panel has a word a column and pair of rows,
             // and these columns are below `wanted`, which is at most `PANEL`.
@@ -284,7 +292,7 @@ impl<'a> Matrix<'a> {
                     _ => many::latimer_dsp_unpack_i8_group(weights.as_ptr(), tiles, place),
                 }
             }
-            (rest, columns) = (after, columns + self.group);
+            (rest, columns) = (after, columns + group);
         }
         (columns > 0).then_some((columns, rest))
     }

@@ -94,7 +94,7 @@ impl Matrix<'_> {
         // SAFETY: `x` has as many steps and is aligned; of `room` the planes of the first steps are written.
         unsafe { f(x.as_ptr(), room.as_mut_ptr().cast(), whole, stride) };
         let rest = x.get(whole * self.step.get()..).unwrap_or_default();
-        let places = room.chunks_mut(stride).skip(whole);
+        let places = room.chunks_mut(stride.max(1)).skip(whole);
         for (x, place) in rest.chunks(self.step.get()).zip(places) {
             let mut columns = Columns([0; 32]);
             for (column, &x) in columns.0.iter_mut().zip(x) {
@@ -127,7 +127,7 @@ impl Matrix<'_> {
         let whole = panel.tiles / 4;
         let (together, plane) = (1 + usize::from(self.pairs(panel.wide)), panel.steps * self.step.get());
         let planes = 1 + usize::from(panel.wide);
-        for (i, out) in out.chunks_mut(together * self.rows.get()).enumerate() {
+        for (i, out) in out.chunks_mut((together * self.rows.get()).max(1)).enumerate() {
             // The sums of one vector or of two.
             let mut sums = [[0; ROWS]; 2];
             let rows = |out: usize| {

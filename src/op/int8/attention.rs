@@ -38,7 +38,7 @@ pub(super) fn attend(
         Multiplier { mantissa: ((SCORE_SCALE * root.mantissa as u64) >> 31) as u32, shift: 52 + root.shift - 31 };
     let sizes = Sizes::of(keys, values, head_dim);
     let together = (queries.len() / d_model).min(TOGETHER).min(sizes.fit(scratch));
-    for queries in queries.chunks_mut(together.max(1) * d_model) {
+    for queries in queries.chunks_mut((together * d_model).max(d_model)) {
         for head in 0..heads {
             let parts = queries
                 .chunks_exact_mut(d_model)
@@ -66,8 +66,8 @@ impl Sizes {
 
     /// Tokens for which the buffers have room.
     fn fit(self, scratch: &AttendScratch<Int8>) -> usize {
-        let scores = scratch.scores.len() / self.visible.max(2 * self.head_dim);
-        scores.min(scratch.inputs.len() / (self.head_dim.next_multiple_of(4) + self.weights))
+        let scores = scratch.scores.len() / self.visible.max(2 * self.head_dim).max(1);
+        scores.min(scratch.inputs.len() / (self.head_dim.next_multiple_of(4) + self.weights).max(1))
     }
 }
 

@@ -24,7 +24,7 @@ const SHORT: usize = 64;
 pub(super) fn store(wide: &[i32], frac: i8, heads: usize, place: Place, rows: &mut [u8], scales: &mut [Scale]) {
     let head_dim = (wide.len() / heads.max(1)).max(1);
     let capacity = place.room.capacity.max(4);
-    let heads = wide.chunks_exact(head_dim).zip(rows.chunks_exact_mut(head_len(head_dim, capacity)));
+    let heads = wide.chunks_exact(head_dim).zip(rows.chunks_exact_mut(head_len(head_dim, capacity).max(1)));
     for ((wide, rows), scales) in heads.zip(scales.chunks_exact_mut(capacity)) {
         let scale = if head_dim <= SHORT {
             store_head::<SHORT>(wide, frac, place, rows)
@@ -63,7 +63,7 @@ fn store_head<const N: usize>(wide: &[i32], frac: i8, place: Place, rows: &mut [
             let (before, within) = (place.position / chunk * chunk, place.position % chunk);
             let tiles = rows.get_mut(before * padded + within / 4 * TILE..).unwrap_or_default();
             let byte = byte_of(within);
-            for (block, quad) in tiles.chunks_mut(ROWS * chunk).zip(quads) {
+            for (block, quad) in tiles.chunks_mut((ROWS * chunk).max(ROWS)).zip(quads) {
                 for (word, &code) in block.as_chunks_mut::<4>().0.iter_mut().zip(quad) {
                     word[byte & 3] = code;
                 }
@@ -120,7 +120,7 @@ impl<'c> Head<'c> {
         let part = part.get_mut(..self.head_dim).unwrap_or_default();
         for (weights, sums) in weights.chunks_exact(row.max(1)).zip(sums.chunks_exact_mut(self.head_dim)) {
             sums.fill(0);
-            let chunks = self.bytes.chunks_exact(head_len(self.head_dim, self.chunk));
+            let chunks = self.bytes.chunks_exact(head_len(self.head_dim, self.chunk).max(1));
             for (values, weights) in chunks.zip(weights.chunks_exact(self.chunk)) {
                 multiply(Packing::Int8, values, self.chunk, weights, self.head_dim, part);
                 sums.iter_mut().zip(&*part).for_each(|(sum, part)| *sum = sum.wrapping_add(*part));
