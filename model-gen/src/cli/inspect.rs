@@ -34,6 +34,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         "blob": blob(&model),
         "metadata": model.blob().meta_lines().map(|(k, v)| (k.to_owned(), json!(v))).collect::<serde_json::Map<_, _>>(),
         "model": spec(&model),
+        "tokenizer": tokenizer(&model),
         "macs": macs(&model),
         "flash": flash(&model),
         "arena": arena(&plan, limits),
@@ -82,6 +83,17 @@ fn spec(model: &Model<'_>) -> Value {
     })
 }
 
+fn tokenizer(model: &Model<'_>) -> Value {
+    let tokenizer = model.blob().tokenizer();
+    json!({
+        "algorithm": format!("{:?}", tokenizer.algorithm()).to_lowercase(),
+        "source_pieces": tokenizer.source().len(),
+        "target_pieces": tokenizer.target().len(),
+        "languages": tokenizer.languages().collect::<Vec<_>>(),
+        "language": tokenizer.language(),
+    })
+}
+
 /// Multiply-accumulates of linears and the output matrix; attention products depend on the lengths and come on top.
 fn macs(model: &Model<'_>) -> Value {
     let (mut source, mut target, mut output) = (0u64, 0u64, 0u64);
@@ -116,7 +128,13 @@ fn flash(model: &Model<'_>) -> Value {
         .blob()
         .tensors()
         .filter(|t| t.cols() > 1)
-        .map(|t| t.rows() * t.cols() * if t.entry().dtype == latimer::blob::tensor::dtype::F16 { 2 } else { 1 })
+        .map(|t| {
+            if t.entry().dtype == latimer::blob::tensor::dtype::F16 {
+                2 * t.rows() * t.cols()
+            } else {
+                t.packed().len()
+            }
+        })
         .sum();
     json!({
         "total_bytes": model.blob().len(),
@@ -181,7 +199,7 @@ fn text_of(value: &Value) -> String {
 
 fn field_of((key, field): (&String, &Value)) -> String {
     match field {
-        Value::Array(rows) => table_of(&format!("  {key}"), rows),
+        Value::Array(rows) if rows.iter().any(Value::is_object) => table_of(&format!("  {key}"), rows),
         Value::Object(fields) => {
             let fields = fields.iter().map(|(key, field)| format!("    {key:<28} {}\n", plain(field)));
             format!("  {key}\n{}", fields.collect::<String>())
@@ -203,6 +221,8 @@ fn plain(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         Value::Null => "-".to_owned(),
+        Value::Array(values) if values.is_empty() => "-".to_owned(),
+        Value::Array(values) => values.iter().map(plain).collect::<Vec<_>>().join(" "),
         other => other.to_string(),
     }
 }

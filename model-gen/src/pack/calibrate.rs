@@ -2,6 +2,7 @@
 
 use super::{Options, Progress};
 use crate::evaluate::SideTokenizer;
+use crate::import::language::language_id;
 use crate::import::{Checkpoint, CheckpointDir, Vocabularies};
 use crate::quantize::{Calibration, Quantizer, Sentence, equalize};
 use crate::score::pairs::Phrase;
@@ -67,12 +68,15 @@ pub fn quantizer(
         ids.truncate(MOST_TOKENS);
         ids.into_iter().map(u32::from).collect()
     };
+    // As the packed model will read them: sources without a code get that of the target.
+    let codes: Vec<u32> = vocabularies.source.language_codes().map(|(_, id)| id).collect();
+    let chosen = options.target.as_deref().map(|code| language_id(&vocabularies.source, code)).transpose()?;
     let mut sentences = set
         .drawn(MEASURED)
         .into_iter()
         .map(|phrase| {
             let (source, target) = (source.encode(&phrase.source)?, target.encode(&phrase.references[0])?);
-            Ok(Sentence { source: cut(source), target: cut(target) })
+            Ok(Sentence { source: with_language(cut(source), chosen, &codes), target: cut(target) })
         })
         .collect::<Result<Vec<_>>>()?;
     // The last ones are held out; where there are few pairs, half of them.
@@ -89,4 +93,24 @@ pub fn quantizer(
         equalize(checkpoint, &mut calibration);
     }
     Ok((Quantizer::new(settings, Some(calibration)), held_out))
+}
+
+/// The ids of a source, behind the code of the chosen language unless a code leads them.
+fn with_language(mut ids: Vec<u32>, chosen: Option<u32>, codes: &[u32]) -> Vec<u32> {
+    if let (Some(chosen), false) = (chosen, ids.first().is_some_and(|id| codes.contains(id))) {
+        ids.insert(0, chosen);
+    }
+    ids
+}
+
+#[cfg(test)]
+mod tests {
+    use super::with_language;
+
+    #[test]
+    fn sources_get_the_chosen_code_where_they_have_none() {
+        assert_eq!(with_language(vec![5, 0], Some(8), &[7, 8]), [8, 5, 0]);
+        assert_eq!(with_language(vec![7, 5, 0], Some(8), &[7, 8]), [7, 5, 0]);
+        assert_eq!(with_language(vec![5, 0], None, &[7, 8]), [5, 0]);
+    }
 }
