@@ -76,11 +76,15 @@ use riscv32 as chosen;
 use x86 as chosen;
 
 #[cfg(all(feature = "int8", latimer_dsp, not(latimer_mve)))]
+pub use dsp::attention;
+#[cfg(all(feature = "int8", latimer_dsp, not(latimer_mve)))]
 pub use dsp::tail;
 #[cfg(all(feature = "int8", latimer_dsp))]
-pub use dsp::{attention, norm, softmax};
+pub use dsp::{norm, softmax};
 #[cfg(all(feature = "int8", latimer_mve))]
-pub use mve::tail;
+pub use mve::{attention, quantize, tail};
+#[cfg(all(feature = "int8", not(latimer_mve)))]
+pub use portable::quantize;
 #[cfg(all(feature = "int8", not(latimer_dsp)))]
 pub use portable::{attention, norm, softmax, tail};
 

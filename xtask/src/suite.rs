@@ -44,6 +44,7 @@ fn all(steps: &mut Steps) {
     steps.command("documentation", doc.args(["doc", "--workspace", "--no-deps", "--locked"]));
     miri(steps);
     firmwares(steps);
+    steps.step("counts of instructions", || crate::bench::run(&crate::bench::Args::check()));
 }
 
 /// Undefined behaviour in blob, arena, kernels and text: the runtime on a blob made by hand, under miri, which only

@@ -16,9 +16,11 @@ pub const LIMITS: Limits = Limits::DEFAULT;
 /// Room for a translation: more than `LIMITS.target_tokens` pieces of ordinary length.
 const TARGET_BYTES: usize = 1024;
 
-/// Memory of a session, kept off the stack so that `:stats` tells what the engine needs.
+/// Memory of a session, kept off the stack so that `:stats` tells what the engine needs there.
 #[derive(Debug)]
-pub struct Buffers {
+pub struct Buffers<'m> {
+    /// Some 400 bytes.
+    translator: Option<Translator<'m>>,
     line: LineReader,
     target: String<TARGET_BYTES>,
     json: [u8; JSON_BYTES],
@@ -26,11 +28,12 @@ pub struct Buffers {
     bench: crate::bench::Memory,
 }
 
-impl Buffers {
+impl Buffers<'_> {
     /// Empty buffers.
     #[allow(clippy::new_without_default, reason = "made in statics only")]
     pub const fn new() -> Self {
         Self {
+            translator: None,
             line: LineReader::new(),
             target: String::new(),
             json: [0; JSON_BYTES],
@@ -41,7 +44,7 @@ impl Buffers {
 }
 
 /// Answers lines until `:exit` and ends the program: 0 when asked to, 1 when the line broke or the blob is no good.
-pub fn run<P: Port>(port: &mut P, blob: &[u8], arena: &mut [u8], buffers: &mut Buffers) -> ! {
+pub fn run<'m, P: Port>(port: &mut P, blob: &'m [u8], arena: &'m mut [u8], buffers: &mut Buffers<'m>) -> ! {
     #[cfg(feature = "bench")]
     let result = crate::bench::session(port, Some((blob, arena)), &mut buffers.bench.0);
     #[cfg(not(feature = "bench"))]
@@ -54,15 +57,18 @@ pub fn run<P: Port>(port: &mut P, blob: &[u8], arena: &mut [u8], buffers: &mut B
 }
 
 /// Answers lines until `:exit` or the end of input; false if the blob can't be run.
-pub fn session<P: Port>(port: &mut P, blob: &[u8], arena: &mut [u8], buffers: &mut Buffers) -> Result<bool, P::Error> {
-    let Buffers { line, target, json, .. } = buffers;
+pub fn session<'m, P: Port>(
+    port: &mut P,
+    blob: &'m [u8],
+    arena: &'m mut [u8],
+    buffers: &mut Buffers<'m>,
+) -> Result<bool, P::Error> {
+    let Buffers { translator, line, target, json, .. } = buffers;
     let mut answers = Answers { port, json: false, buffer: json };
     let arena_bytes = arena.len();
-    // By reference: a translator that moves is on the stack twice.
-    let mut opened = open(blob, arena);
-    let translator = match &mut opened {
+    let translator = match open(translator, blob, arena) {
         Ok(translator) => translator,
-        Err(error) => return answers.error(*error).map(|()| false),
+        Err(error) => return answers.error(error).map(|()| false),
     };
     info!("{} bytes of blob, {} of arena", blob.len(), arena_bytes);
     greet(&mut answers, translator, blob)?;
@@ -124,11 +130,14 @@ fn tell<P: Port>(answers: &mut Answers<'_, P>, translator: &Translator<'_>, blob
     answers.both(&About::of::<P>(translator, blob))
 }
 
-/// A translator of the model in `blob`. Not inlined: the model, which is checked here and then is the translator's, leaves
-/// the stack.
+/// Puts a translator of the model in `blob` in its place. Not inlined: model and translator were on the stack else.
 #[inline(never)]
-fn open<'m>(blob: &'m [u8], arena: &'m mut [u8]) -> Result<Translator<'m>, Error> {
-    Model::from_bytes(blob)?.translator(arena, LIMITS)
+fn open<'m, 'p>(
+    place: &'p mut Option<Translator<'m>>,
+    blob: &'m [u8],
+    arena: &'m mut [u8],
+) -> Result<&'p mut Translator<'m>, Error> {
+    Ok(place.insert(Model::from_bytes(blob)?.translator(arena, LIMITS)?))
 }
 
 /// Translates and answers one phrase.

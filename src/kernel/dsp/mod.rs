@@ -4,7 +4,7 @@
 //! columns in order. Matrices whose columns fill no whole tiles, and data that is not at multiples of four bytes, are left
 //! to the portable kernel.
 
-#[cfg(feature = "int8")]
+#[cfg(all(feature = "int8", not(latimer_mve)))]
 pub mod attention;
 mod many;
 #[cfg(feature = "int8")]

@@ -9,10 +9,14 @@
 //! The loops are whole functions in assembly, called from here with a [`Walk`]. What they can't do is left to the
 //! kernels of the DSP extension: misaligned weights, pairs, less than a step of columns, groups that are not whole steps.
 
+#[cfg(feature = "int8")]
+pub mod attention;
 mod groups;
 mod int8;
 mod order;
 mod panel;
+#[cfg(feature = "int8")]
+pub mod quantize;
 mod small;
 #[cfg(feature = "int8")]
 pub mod tail;
@@ -26,10 +30,9 @@ pub use dsp::specialized;
 
 /// Row blocks of logits made at a time: the activations are put in order once for them.
 pub const STRIP_BLOCKS: usize = 2 * dsp::STRIP_BLOCKS;
-/// Bytes of the buffer of activations: two planes of [`panel::LEAST_COLUMNS`] columns of eight vectors, or of one vector of
-/// 512 columns. More vectors than it holds read the weights once more: half as much again would save 4 % of a phrase's
-/// instructions, and take the stack past 4 KiB.
-const ROOM: usize = 1024;
+/// Bytes of the buffer of activations: two planes of [`panel::LEAST_COLUMNS`] columns of twelve vectors, or of one vector of
+/// 768 columns. More vectors than it holds read the weights once more.
+const ROOM: usize = 1536;
 /// Columns of a group at most: one must fit the buffer.
 const MOST_GROUP: usize = 256;
 /// Bytes of weights of a step.
@@ -41,11 +44,20 @@ pub fn multiply(packing: Packing, weights: &[u8], cols: usize, x: &[i16], rows: 
     if packing == Packing::Int8 && small::multiply(weights, cols, x, rows, out) {
         return;
     }
-    let some = |n| NonZeroUsize::new(n).unwrap_or(NonZeroUsize::MIN);
-    match Matrix::of(packing, weights, some(cols), some(rows)) {
-        Some(matrix) => matrix.times(x, out),
-        None => other(packing, weights, cols, x, rows, out),
+    if !large(packing, weights, cols, x, rows, out) {
+        other(packing, weights, cols, x, rows, out);
     }
+}
+
+/// A matrix that the loops can do; false otherwise. Apart, for the stack that its buffer needs.
+#[inline(never)]
+fn large(packing: Packing, weights: &[u8], cols: usize, x: &[i16], rows: usize, out: &mut [i32]) -> bool {
+    let some = |n| NonZeroUsize::new(n).unwrap_or(NonZeroUsize::MIN);
+    let matrix = Matrix::of(packing, weights, some(cols), some(rows));
+    if let Some(matrix) = &matrix {
+        matrix.times(x, out);
+    }
+    matrix.is_some()
 }
 
 /// What is left to another kernel: apart, so that the way above stays short.
@@ -144,8 +156,7 @@ impl<'a> Matrix<'a> {
         (aligned && blocks > 0).then_some(matrix)
     }
 
-    /// Apart, for the stack that its buffer needs.
-    #[inline(never)]
+    #[inline(always)]
     fn times(&self, x: &[i16], out: &mut [i32]) {
         let count = (x.len() / self.cols).min(out.len() / self.rows);
         let x = x.get(..count * self.cols.get()).unwrap_or_default();

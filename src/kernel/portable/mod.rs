@@ -8,6 +8,8 @@ pub mod float;
 #[cfg(feature = "int8")]
 pub mod norm;
 #[cfg(feature = "int8")]
+pub mod quantize;
+#[cfg(feature = "int8")]
 mod softmax;
 #[cfg(feature = "int8")]
 pub mod tail;

@@ -93,7 +93,7 @@ fn attend_head<'q>(
     let Some(q) = q.get_mut(..count * head_dim) else { return };
     let Some(weights) = weights.get_mut(..count * weights_len) else { return };
     for ((token, query), q) in tokens.iter_mut().zip(queries).zip(q.chunks_exact_mut(head_dim)) {
-        token.multiplier = constant.times_scale(dynamic(query.iter().copied(), frac, QUERY_BITS, q));
+        token.multiplier = constant.times_scale(dynamic(&*query, frac, QUERY_BITS, q));
         token.query = query;
     }
     let tokens = tokens.get_mut(..count).unwrap_or_default();

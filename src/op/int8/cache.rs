@@ -6,7 +6,7 @@
 //! whole tiles, hold any bytes: no product with them counts.
 
 use super::Int8;
-use super::quantize;
+use super::quantize::dynamic;
 use crate::blob::spec::MAX_SUM;
 use crate::engine::{Cached, Place, Side};
 use crate::kernel::layout::{TILE, byte_of};
@@ -45,8 +45,8 @@ fn store_long_head(wide: &[i32], frac: i8, place: Place, rows: &mut [u8]) -> Sca
 
 /// Quantizes a head of at most `N` elements and puts its codes where they belong.
 fn store_head<const N: usize>(wide: &[i32], frac: i8, place: Place, rows: &mut [u8]) -> Scale {
-    let mut codes = [0; N];
-    let scale = quantize::bytes(wide, frac, codes.iter_mut());
+    let mut codes = [0u8; N];
+    let scale = dynamic(wide, frac, 8, &mut codes);
     let padded = wide.len().next_multiple_of(4);
     let quads = codes.get(..padded).unwrap_or_default().as_chunks::<4>().0;
     match place.side {

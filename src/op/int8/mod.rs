@@ -54,7 +54,7 @@ impl Engine for Int8 {
     fn input_of_wide(self, linear: &Tensor, wide: &[i32], frac: i8, out: &mut [i16]) -> Scale {
         specialized(
             #[inline(always)]
-            || quantize::dynamic(wide.iter().copied(), frac, linear.entry.in_bits, out),
+            || quantize::dynamic(wide, frac, linear.entry.in_bits, out),
         )
     }
 

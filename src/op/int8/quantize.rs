@@ -1,51 +1,18 @@
 //! Dynamic quantization: the largest magnitude of a vector sets its scale, found and applied in integers.
 
-use crate::num::{Scale, high_product};
+use crate::kernel::quantize::{Code, Element, Step, from_products, from_upper_words, largest};
+use crate::num::Scale;
 
 /// Quantizes `x` (`frac` fraction bits) to `bits` bits, symmetric: element `i` of `out` times the scale, over
 /// `2^(bits-1) - 1`, is `x[i]` within half a step.
 #[inline(always)]
-pub(super) fn dynamic(x: impl Iterator<Item = i32> + Clone, frac: i8, bits: u8, out: &mut [i16]) -> Scale {
-    quantize(x, frac, bits, out.iter_mut(), |q| q as i16)
-}
-
-/// A hidden state as the input of a linear. At 16 bits it already is one, but for -2^15.
-#[inline(always)]
-pub(super) fn hidden(x: &[i16], frac: i8, bits: u8, out: &mut [i16]) -> Scale {
-    if bits == 16 {
-        out.iter_mut().zip(x).for_each(|(out, &x)| *out = x.max(-i16::MAX));
-        return Scale { mantissa: i16::MAX as u16, exponent: -(frac as i16) };
-    }
-    dynamic(x.iter().map(|&x| x as i32), frac, bits, out)
-}
-
-/// One head of a key or value to 8 bits.
-#[inline(always)]
-pub(super) fn bytes<'o>(wide: &[i32], frac: i8, out: impl Iterator<Item = &'o mut u8>) -> Scale {
-    quantize(wide.iter().copied(), frac, 8, out, |q| q as u8)
-}
-
-/// The largest magnitude, or one more.
-///
-/// `-x - 1` stands for a negative `x`: one step with the sign, and none of them overflows.
-#[inline(always)]
-fn bound(mut x: impl Iterator<Item = i32> + Clone) -> u32 {
-    match x.clone().fold(0, |largest, x| (x ^ (x >> 31)).max(largest)) {
+pub(super) fn dynamic<E: Element, C: Code>(x: &[E], frac: i8, bits: u8, out: &mut [C]) -> Scale {
+    // The largest magnitude, or one more: `-x - 1` stands for a negative `x`, and does not overflow.
+    let largest = match largest(x) {
         // All are 0 or -1.
-        0 => x.any(|x| x != 0) as u32,
+        0 => x.iter().any(|x| x.wide() != 0) as u32,
         largest => largest as u32 + 1,
-    }
-}
-
-#[inline(always)]
-fn quantize<'o, T: 'o>(
-    x: impl Iterator<Item = i32> + Clone,
-    frac: i8,
-    bits: u8,
-    out: impl Iterator<Item = &'o mut T>,
-    narrow: impl Fn(i32) -> T,
-) -> Scale {
-    let largest = bound(x.clone());
+    };
     let (scale, shift) = Scale::of_largest(largest, frac as i32);
     // 2^(bits-1) - 1 over the mantissa, in Q(32 - bits): at least 16 significant bits, below 2^17.
     let headroom = 32 - bits as i32;
@@ -55,21 +22,24 @@ fn quantize<'o, T: 'o>(
     if largest < 1 << 15 {
         // `shift` has become smaller by the bits that the mantissa is longer than `largest`: products stay below
         // steps * 2^headroom, an i32.
-        let half = 1 << (shift - 1);
-        for (out, x) in out.zip(x) {
-            *out = narrow(x.wrapping_mul(inverse).wrapping_add(half) >> shift);
-        }
+        from_products(Step { inverse, up: 0, shift }, x, out);
     } else {
         // The upper word of the product holds the result and at least a bit to round by: the inverse goes up to its 31
         // bits, and where the result is near the end of the lower word, `x` goes up, which then has bits to spare.
         let up = (33 - INVERSE_UP - shift).max(0);
-        let shift = shift + INVERSE_UP + up - 32;
-        let (inverse, half) = (inverse << INVERSE_UP, 1 << (shift - 1));
-        for (out, x) in out.zip(x) {
-            *out = narrow(high_product(x << up, inverse).wrapping_add(half) >> shift);
-        }
+        from_upper_words(Step { inverse: inverse << INVERSE_UP, up, shift: shift + INVERSE_UP + up - 32 }, x, out);
     }
     scale
+}
+
+/// A hidden state as the input of a linear. At 16 bits it already is one, but for -2^15.
+#[inline(always)]
+pub(super) fn hidden(x: &[i16], frac: i8, bits: u8, out: &mut [i16]) -> Scale {
+    if bits == 16 {
+        out.iter_mut().zip(x).for_each(|(out, &x)| *out = x.max(-i16::MAX));
+        return Scale { mantissa: i16::MAX as u16, exponent: -(frac as i16) };
+    }
+    dynamic(x, frac, bits, out)
 }
 
 /// What brings an inverse, below 2^17, below 2^31.
@@ -88,7 +58,7 @@ mod tests {
         ) {
             let x: vec::Vec<i32> = x.iter().map(|x| x >> drop).collect();
             let mut q = vec![0i16; x.len()];
-            let scale = dynamic(x.iter().copied(), frac, bits, &mut q);
+            let scale = dynamic(&x, frac, bits, &mut q);
             let steps = ((1i32 << (bits - 1)) - 1) as f64;
             let unit = scale.mantissa as f64 * 2f64.powi(scale.exponent as i32) / steps;
             for (&q, &x) in q.iter().zip(&x) {
@@ -102,7 +72,7 @@ mod tests {
     #[test]
     fn zeros_stay_zeros() {
         let mut q = [7i16; 3];
-        assert_eq!(dynamic([0, 0, 0].into_iter(), 16, 8, &mut q), Scale::default());
+        assert_eq!(dynamic(&[0, 0, 0], 16, 8, &mut q), Scale::default());
         assert_eq!(q, [0; 3]);
     }
 }

@@ -55,6 +55,23 @@ pub struct Args {
     best: bool,
 }
 
+impl Args {
+    /// What the test suite runs: all boards, without the recipe that takes calibration.
+    pub fn check() -> Self {
+        Args {
+            board: None,
+            filter: None,
+            fast: true,
+            check: true,
+            bless: false,
+            profile: false,
+            command: None,
+            portable: false,
+            best: false,
+        }
+    }
+}
+
 /// Measures, compares, writes.
 pub fn run(args: &Args) -> Result<()> {
     let boards: Vec<&Machine> = match &args.board {
