@@ -1,11 +1,11 @@
-//! One decoder step: a target id in, logits out.
+//! One decoder step: target ids in, one of each beam, logits out.
 
-use crate::arena::{Carver, Kv, Limits, Work};
+use crate::arena::{Carver, Kv, Limits, STRIP, Slots, Work};
 use crate::blob::Blob;
 use crate::blob::layout::Role;
 use crate::engine::{Engine, Room};
 use crate::error::Error;
-use crate::layer::{Attention, KeysValues, Tokens, attend, feed_forward, store_kv};
+use crate::layer::{Attention, KeysValues, Tokens, attend, attend_own, feed_forward, store_own};
 use crate::observe::{Logits, Observer, Stage};
 use crate::search::Best;
 
@@ -13,42 +13,108 @@ use crate::search::Best;
 pub(crate) struct Caches<'c> {
     /// Cross-attention keys and values of every block.
     pub cross: &'c mut [u8],
-    /// Self-attention keys and values of every block.
+    /// Self-attention keys and values of every block and beam.
     pub own: &'c mut [u8],
+    /// Places that the beams share out among themselves, and where each one is.
+    pub beams: usize,
+    pub places: &'c [u8],
     /// Source tokens of the phrase.
     pub source_len: usize,
     pub limits: Limits,
+    /// Of the tokens.
+    pub position: usize,
 }
 
-/// Runs `id` at `position` through the decoder; returns the id with the highest logit, pad excluded, ties to the
+/// Runs `id` through the decoder; returns the id with the highest logit, pad excluded, ties to the
 /// lower id.
 pub(crate) fn step<E: Engine>(
     engine: E,
     blob: &Blob,
     id: u16,
-    position: usize,
     caches: Caches,
     work: &mut Work<E>,
     observer: &mut impl Observer,
 ) -> Result<u16, Error> {
-    // The token's hidden state leaves the work buffers while blocks use the others.
-    let hidden = core::mem::take(&mut work.hidden);
-    let mut tokens = Tokens { frac: embed(engine, blob, id, position, hidden)?, hidden };
-    observer.hidden(Stage::Decoder(0), position, E::row(tokens.hidden, tokens.frac));
+    let position = caches.position;
+    let tokens = blocks(engine, blob, &[id], caches, work, observer)?;
+    choose(engine, blob, position, &tokens, work, observer)
+}
+
+/// Runs the id of each beam through the decoder; `offer` gets their logits, a strip of each beam after the other.
+pub(crate) fn steps<E: Engine>(
+    engine: E,
+    blob: &Blob,
+    ids: &[u16],
+    caches: Caches,
+    work: &mut Work<E>,
+    observer: &mut impl Observer,
+    mut offer: impl FnMut(usize, usize, Logits<'_>),
+) -> Result<(), Error> {
+    let position = caches.position;
+    let tokens = blocks(engine, blob, ids, caches, work, observer)?;
+    let output = blob.table().get(blob.spec().header().output)?;
+    let d_model = blob.spec().d_model().max(1);
+    for (i, (hidden, input)) in
+        tokens.hidden.chunks_exact(d_model).zip(work.input.chunks_exact_mut(d_model)).enumerate()
+    {
+        let scale = engine.input_of_hidden(&output, hidden, tokens.frac, input);
+        if let Some(place) = work.scales.get_mut(i) {
+            *place = scale;
+        }
+    }
+    let input = work.input.get(..tokens.hidden.len()).unwrap_or_default();
+    for first in (0..output.rows()).step_by(STRIP) {
+        let rows = (output.rows() - first).min(STRIP);
+        let strips = work.wide.get_mut(..ids.len() * rows).unwrap_or_default();
+        engine.logits_of(&output, first, input, work.scales, strips);
+        for (beam, strip) in strips.chunks_exact(rows.max(1)).enumerate() {
+            observer.logits(position, first, E::logits_row(&output, strip));
+            offer(beam, first, E::logits_row(&output, strip));
+        }
+    }
+    Ok(())
+}
+
+/// Embeds and runs all blocks.
+#[inline(always)]
+fn blocks<'w, E: Engine>(
+    engine: E,
+    blob: &Blob,
+    ids: &[u16],
+    caches: Caches,
+    work: &mut Work<'w, E>,
+    observer: &mut impl Observer,
+) -> Result<Tokens<'w, E>, Error> {
+    let (d_model, position) = (blob.spec().d_model().max(1), caches.position);
+    // The tokens' hidden states leave the work buffers while blocks use the others.
+    let hidden = core::mem::take(&mut work.hidden).get_mut(..ids.len() * d_model).unwrap_or_default();
+    let mut tokens = Tokens { frac: embed(engine, blob, ids, position, hidden)?, hidden };
+    show(0, position, &tokens, d_model, observer);
 
     let mut own = Carver::new(caches.own);
     let mut cross = Carver::new(caches.cross);
+    let room = Room::up_to(caches.limits.target_tokens as usize);
     for i in 0..blob.spec().decoder_blocks() {
-        let own = (&mut own, Room::up_to(caches.limits.target_tokens as usize), position);
-        attend_own(engine, blob, i, own, &mut tokens, work)?;
-        attend_across(engine, blob, i, (&mut cross, caches.source_len), &mut tokens, work)?;
         let (spec, tensors) = (blob.spec(), blob.table().decoder(blob.spec().encoder_blocks(), i));
         let Some(block) = spec.decoder_block(i) else { break };
-        feed_forward(engine, tensors, spec.header(), &block, &mut tokens, work)?;
-        observer.hidden(Stage::Decoder(i as u8 + 1), position, E::row(tokens.hidden, tokens.frac));
+        let sizes = (d_model, block.heads as usize);
+        let mut slots = Slots::carve::<E>(&mut own, room, sizes, caches.beams, caches.places)?;
+        attend_to_own(engine, blob, i, (&mut slots, position), &mut tokens, work)?;
+        attend_across(engine, blob, i, (&mut cross, caches.source_len), &mut tokens, work)?;
+        let together = work.tokens((block.ffn as usize).max(d_model));
+        for mut tokens in tokens.parts(together, d_model) {
+            feed_forward(engine, tensors, spec.header(), &block, &mut tokens, work)?;
+        }
+        tokens.frac = tensors.out_frac(Role::FinalNorm)?;
+        show(i + 1, position, &tokens, d_model, observer);
     }
+    Ok(tokens)
+}
 
-    choose(engine, blob, position, &tokens, work, observer)
+fn show<E: Engine>(stage: usize, position: usize, tokens: &Tokens<E>, d_model: usize, observer: &mut impl Observer) {
+    for row in tokens.hidden.chunks_exact(d_model.max(1)) {
+        observer.hidden(Stage::Decoder(stage as u8), position, E::row(row, tokens.frac));
+    }
 }
 
 /// The id with the highest logit. Apart from the blocks, for the stack that a strip of logits needs.
@@ -74,29 +140,31 @@ fn choose<E: Engine>(
 }
 
 #[inline(never)]
-fn embed<E: Engine>(engine: E, blob: &Blob, id: u16, position: usize, out: &mut [E::Hidden]) -> Result<i8, Error> {
+fn embed<E: Engine>(engine: E, blob: &Blob, ids: &[u16], position: usize, out: &mut [E::Hidden]) -> Result<i8, Error> {
     let header = blob.spec().header();
     let table = blob.table().get(header.target_embedding)?;
     let steps = blob.table().get(header.positions)?;
-    engine.embed(&table, &steps, id, position as u16, out);
+    for (&id, out) in ids.iter().zip(out.chunks_exact_mut(blob.spec().d_model().max(1))) {
+        engine.embed(&table, &steps, id, position as u16, out);
+    }
     Ok(table.entry.embed_frac)
 }
 
-/// Self-attention of block `index`: the token's key and value go to `position` of the caches, where all before it are.
+/// Self-attention of block `index`: each token's key and value go to `position` of its beam's caches, where all before it
+/// are.
 #[inline(never)]
-fn attend_own<E: Engine>(
+fn attend_to_own<E: Engine>(
     engine: E,
     blob: &Blob,
     index: usize,
-    (caches, room, position): (&mut Carver, Room, usize),
+    (slots, position): (&mut Slots, usize),
     tokens: &mut Tokens<E>,
     work: &mut Work<E>,
 ) -> Result<(), Error> {
     let (spec, tensors) = (blob.spec(), blob.table().decoder(blob.spec().encoder_blocks(), index));
     let Some(heads) = spec.decoder_block(index).map(|block| block.heads as usize) else { return Ok(()) };
-    let mut kv = Kv::<E>::carve(caches, room, spec.d_model(), heads)?;
     let projections = KeysValues { tensors, key: Role::SelfK, value: Role::SelfV, heads };
-    store_kv(engine, projections, tokens, position, &mut kv, work)?;
+    store_own(engine, projections, tokens, position, slots, work)?;
     let attention = Attention {
         tensors,
         query: Role::SelfQ,
@@ -105,7 +173,7 @@ fn attend_own<E: Engine>(
         value_frac: tensors.out_frac(Role::SelfV)?,
         heads,
     };
-    Ok(attend(engine, attention, spec.header(), tokens, &kv, position + 1, work)?)
+    attend_own(engine, attention, spec.header(), tokens, slots, position + 1, work)
 }
 
 /// Attention of block `index` to `source_len` source tokens, whose keys and values are there.

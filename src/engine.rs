@@ -115,6 +115,8 @@ pub(crate) trait Engine: Copy {
     type Scale: Pod;
     /// Scales a vector needs: 1, or 0.
     const SCALES: usize;
+    /// Which it is.
+    const KIND: EngineKind;
 
     /// Embedding row `id` times the embedding scale, plus position `position`.
     fn embed(self, table: &Tensor, steps: &Tensor, id: u16, position: u16, out: &mut [Self::Hidden]);
@@ -176,6 +178,19 @@ pub(crate) trait Engine: Copy {
 
     /// Logits of one token, in strips of rows from the first, as many together as the kernel likes: nothing is stored.
     fn logits(self, output: &Tensor, x: &[Self::Input], scale: Self::Scale, sink: impl FnMut(usize, Logits<'_>));
+
+    /// Logits `first ..` of some tokens, each as many as `out` has for it, which are read from it.
+    fn logits_of(
+        self,
+        output: &Tensor,
+        first: usize,
+        x: &[Self::Input],
+        scales: &[Self::Scale],
+        out: &mut [Self::Wide],
+    );
+
+    /// What a token's logits are for observers.
+    fn logits_row<'v>(output: &Tensor, values: &'v [Self::Wide]) -> Logits<'v>;
 
     /// A hidden state for observers.
     fn row(hidden: &[Self::Hidden], frac: i8) -> Row<'_>;

@@ -4,11 +4,11 @@
 //! What has a tensor or scratch of its own is not inlined: a stack holds one of them at a time, and observers have no
 //! copies.
 
-use crate::arena::{Kv, Work};
+use crate::arena::{Kv, Slots, Work};
 use crate::blob::layout::{Block, Role, SpecHeader};
 use crate::blob::{BlockTensors, Tensor};
 use crate::engine::{AttendScratch, Cached, Engine, Place, Side};
-use crate::error::BlobError;
+use crate::error::{BlobError, Error};
 
 /// Hidden states of a block of tokens, with their format.
 pub(crate) struct Tokens<'t, E: Engine> {
@@ -137,6 +137,40 @@ pub(crate) fn store_kv<E: Engine>(
     Ok(())
 }
 
+/// Projects the key and value of each beam's token and stores them at `position` of the beam's own.
+#[inline(never)]
+pub(crate) fn store_own<E: Engine>(
+    engine: E,
+    KeysValues { tensors, key, value, heads }: KeysValues,
+    tokens: &Tokens<E>,
+    position: usize,
+    slots: &mut Slots,
+    work: &mut Work<E>,
+) -> Result<(), Error> {
+    let mut quantized = None;
+    for (side, role) in [(Side::Keys, key), (Side::Values, value)] {
+        let linear = &tensors.get(role)?;
+        let d_model = linear.rows().max(1);
+        let count = tokens.hidden.len() / d_model;
+        let bits = Some(linear.entry.in_bits);
+        if quantized != bits {
+            quantize(engine, linear, tokens, work);
+            quantized = bits;
+        }
+        multiply(engine, linear, count, work);
+        for (beam, wide) in work.wide.chunks_exact(d_model).take(count).enumerate() {
+            let kv = slots.kv::<E>(beam)?;
+            let place = Place { side, position, room: kv.room };
+            let (rows, scales) = match side {
+                Side::Keys => (kv.keys, kv.key_scales),
+                Side::Values => (kv.values, kv.value_scales),
+            };
+            engine.store(wide, linear.entry.out_frac, heads, place, rows, scales);
+        }
+    }
+    Ok(())
+}
+
 /// Attention of each token over the first `visible` positions, output projection, residual and norm.
 #[inline(never)]
 pub(crate) fn attend<E: Engine>(
@@ -152,18 +186,42 @@ pub(crate) fn attend<E: Engine>(
     let d_model = (spec.d_model as usize).max(1);
     let count = tokens.hidden.len() / d_model;
     let frac = project(engine, tensors, attention.query, tokens, work)?;
-    look_up(engine, attention, frac, [count, d_model], kv, visible, work);
+    look_up(engine, attention, frac, [0, count * d_model, count * d_model, d_model], kv, visible, work);
     let frac = project_wide(engine, tensors, attention.out, attention.value_frac, count, work)?;
     add_norm(engine, tensors, attention.norm, spec, tokens, frac, work)
 }
 
-/// Queries, of `frac` fraction bits, to contexts, in `work.wide`.
+/// The same of each beam's token over its own keys and values.
+#[inline(never)]
+pub(crate) fn attend_own<E: Engine>(
+    engine: E,
+    attention: Attention,
+    spec: &SpecHeader,
+    tokens: &mut Tokens<E>,
+    slots: &mut Slots,
+    visible: usize,
+    work: &mut Work<E>,
+) -> Result<(), Error> {
+    let tensors = attention.tensors;
+    let d_model = (spec.d_model as usize).max(1);
+    let count = tokens.hidden.len() / d_model;
+    let frac = project(engine, tensors, attention.query, tokens, work)?;
+    for beam in 0..count {
+        let kv = slots.kv::<E>(beam)?;
+        let queries = [beam * d_model, (beam + 1) * d_model, count * d_model, d_model];
+        look_up(engine, attention, frac, queries, &kv, visible, work);
+    }
+    let frac = project_wide(engine, tensors, attention.out, attention.value_frac, count, work)?;
+    Ok(add_norm(engine, tensors, attention.norm, spec, tokens, frac, work)?)
+}
+
+/// Some queries, of `frac` fraction bits, to contexts, in `work.wide`: from where to where they lie, where all end.
 #[inline(never)]
 fn look_up<E: Engine>(
     engine: E,
     attention: Attention,
     frac: i8,
-    [count, d_model]: [usize; 2],
+    [start, end, all, d_model]: [usize; 4],
     kv: &Kv<E>,
     visible: usize,
     work: &mut Work<E>,
@@ -171,7 +229,8 @@ fn look_up<E: Engine>(
     let keys = Cached { rows: kv.keys, scales: kv.key_scales, room: kv.room, visible };
     let values = Cached { rows: kv.values, scales: kv.value_scales, room: kv.room, visible };
     // The inputs of the query's projection are done with, and so is what of its output no token needs.
-    let (queries, scores) = work.wide.split_at_mut_checked(count * d_model).unwrap_or_default();
+    let (queries, scores) = work.wide.split_at_mut_checked(all).unwrap_or_default();
+    let queries = queries.get_mut(start..end).unwrap_or_default();
     let mut scratch = AttendScratch { scores, inputs: work.input };
     engine.attend(queries, d_model, frac, keys, values, attention.value_frac, attention.heads, &mut scratch);
 }

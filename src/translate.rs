@@ -50,6 +50,15 @@ impl Translator<'_> {
             return Ok(Stats::default());
         }
         self.encode(observer)?;
+        if self.beams > 1 {
+            let truncated = !self.search(observer)?;
+            let mut detokenizer = self.blob.tokenizer().detokenizer();
+            for &id in self.target_ids().iter().filter(|&&id| id != header.eos_id) {
+                detokenizer.push(id, out)?;
+            }
+            detokenizer.finish(out)?;
+            return Ok(Stats { source_tokens: self.source_len, target_tokens: self.target_len, truncated });
+        }
         let mut id = header.start_id;
         let mut truncated = true;
         let mut detokenizer = self.blob.tokenizer().detokenizer();

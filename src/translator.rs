@@ -1,11 +1,12 @@
 //! The translator: runs a model in one arena, whole phrases or step by step.
 
-use crate::arena::{ArenaPlan, Carver, Limits, Work};
+use crate::arena::{ArenaPlan, Carver, Limits, MAX_BEAMS, Slots, Work};
 use crate::blob::Blob;
 use crate::blob::layout::ALIGN;
-use crate::engine::{Engine, EngineKind};
+use crate::engine::{Engine, EngineKind, Room};
 use crate::error::Error;
-use crate::observe::Observer;
+use crate::observe::{Logits, Observer};
+use crate::search::{BeamSearch, Rules};
 use crate::text::{EncodeWork, Node};
 use crate::{cross_kv, decoder, encoder};
 use core::fmt;
@@ -44,6 +45,8 @@ pub struct Translator<'m> {
     plan: ArenaPlan,
     pub(crate) source_ids: &'m mut [u16],
     pub(crate) target_ids: &'m mut [u16],
+    /// What a beam search remembers.
+    book: &'m mut [u8],
     /// What the phases share.
     region: &'m mut [u8],
     /// Bytes of the cross-attention's keys and values, for the phrase encoded.
@@ -54,6 +57,10 @@ pub struct Translator<'m> {
     encoded: bool,
     pub(crate) max_tokens: usize,
     high_water: usize,
+    pub(crate) beams: usize,
+    length_penalty: u32,
+    /// Of the last beam search's best hypothesis, Q24.
+    score: Option<i64>,
 }
 
 impl fmt::Debug for Translator<'_> {
@@ -95,12 +102,17 @@ impl<'m> Translator<'m> {
         let mut carver = Carver::new(arena);
         let source_ids = carver.take(limits.source_tokens as usize)?;
         let target_ids = carver.take(limits.target_tokens as usize)?;
+        let book = carver.take(plan.book)?;
         Ok(Translator {
             blob,
             limits,
             plan,
             source_ids,
             target_ids,
+            book,
+            beams: limits.beams as usize,
+            length_penalty: 1 << 16,
+            score: None,
             region: carver.rest(),
             cross_len: 0,
             source_len: 0,
@@ -245,7 +257,7 @@ impl<'m> Translator<'m> {
         let mut carver = Carver::new(self.region);
         let cross = carver.take::<u8>(self.cross_len)?;
         let hidden = carver.take(ids.len() * blob.spec().d_model())?;
-        let mut work = Work::<E>::carve(carver.rest(), blob, ids.len(), ids.len())?;
+        let mut work = Work::<E>::carve(carver.rest(), blob, ids.len(), ids.len(), 1)?;
         let mut tokens = encoder::encode(engine, blob, ids, hidden, cross, &mut work, observer)?;
         cross_kv::project(engine, blob, &mut tokens, cross, &mut work)
     }
@@ -276,9 +288,115 @@ impl<'m> Translator<'m> {
         let cross = carver.take::<u8>(self.cross_len)?;
         let own = carver.take::<u8>(self.plan.own)?;
         let positions = self.source_len.max(limits.target_tokens as usize);
-        let mut work = Work::<E>::carve(carver.rest(), blob, positions, 1)?;
-        let caches = decoder::Caches { cross, own, source_len: self.source_len, limits };
-        decoder::step(engine, blob, id, self.position, caches, &mut work, observer)
+        let mut work = Work::<E>::carve(carver.rest(), blob, positions, 1, 1)?;
+        let (source_len, position) = (self.source_len, self.position);
+        let caches = decoder::Caches { cross, own, beams: 1, places: &[0], source_len, limits, position };
+        decoder::step(engine, blob, id, caches, &mut work, observer)
+    }
+
+    /// Follows this many hypotheses at a time, at the start [`Limits::beams`]; 1 is greedy search.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Limits`] for zero, and for more than the arena was sized for.
+    pub const fn set_beams(&mut self, beams: usize) -> Result<(), Error> {
+        if beams == 0 || beams > self.limits.beams as usize {
+            return Err(Error::Limits);
+        }
+        self.beams = beams;
+        Ok(())
+    }
+
+    /// Compares finished hypotheses of a beam search by their sum of log-probabilities over this power, Q16, of their length:
+    /// 1 at the start; more favours longer ones.
+    pub const fn set_length_penalty(&mut self, power: u32) {
+        self.length_penalty = power;
+    }
+
+    /// Score of the last translation by a beam search: log-probability in nats over the length penalty's power of the length,
+    /// in Q24.
+    pub const fn score(&self) -> Option<i64> {
+        self.score
+    }
+
+    /// Searches the best hypotheses for the phrase that is encoded; the best one's ids become the target ids. Returns whether
+    /// it ends as a sentence does.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfSteps`] where nothing is encoded, [`Error::Limits`] where the arena was sized for greedy search.
+    pub fn search(&mut self, observer: &mut impl Observer) -> Result<bool, Error> {
+        self.target_len = 0;
+        self.score = None;
+        if self.limits.beams < 2 {
+            return Err(Error::Limits);
+        }
+        if !self.encoded {
+            return Err(Error::OutOfSteps);
+        }
+        with_engine!(self.blob, |engine| self.search_with(engine, observer))?;
+        self.note_high_water();
+        Ok(self.target_ids().last() == Some(&self.blob.spec().header().eos_id))
+    }
+
+    #[inline(never)]
+    fn search_with<E: Engine>(&mut self, engine: E, observer: &mut impl Observer) -> Result<(), Error> {
+        let (blob, limits, beams) = (&self.blob, self.limits, self.beams);
+        let (spec, header) = (blob.spec(), blob.spec().header());
+        let rules = Rules {
+            beams,
+            steps: self.max_tokens,
+            length_penalty: self.length_penalty,
+            start: header.start_id,
+            eos: header.eos_id,
+            pad: header.pad_id,
+        };
+        let mut search = BeamSearch::new(self.book, rules)?;
+        let mut carver = Carver::new(self.region);
+        let cross = carver.take::<u8>(self.cross_len)?;
+        let own = carver.take::<u8>(self.plan.own)?;
+        let rest = carver.rest();
+        let positions = self.source_len.max(limits.target_tokens as usize);
+        let room = Room::up_to(limits.target_tokens as usize);
+        for position in 0..self.max_tokens {
+            let (mut ids, mut places, mut count) = ([0; MAX_BEAMS], [0; MAX_BEAMS], 0);
+            for (next, (id, place)) in search.next().zip(ids.iter_mut().zip(&mut places)) {
+                (*id, *place) = next;
+                count += 1;
+            }
+            let (ids, places) = (ids.get(..count).unwrap_or_default(), places.get(..count).unwrap_or_default());
+            let mut work = Work::<E>::carve(&mut *rest, blob, positions, 1, limits.beams as usize)?;
+            let caches = decoder::Caches {
+                cross: &mut *cross,
+                own: &mut *own,
+                beams,
+                places,
+                source_len: self.source_len,
+                limits,
+                position,
+            };
+            let offer = |beam, first, logits: Logits<'_>| search.offer(beam, first, logits);
+            decoder::steps(engine, blob, ids, caches, &mut work, observer, offer)?;
+            self.position = position + 1;
+            let more = search.advance(|(from, to)| {
+                let mut start = 0;
+                for block in (0..spec.decoder_blocks()).filter_map(|block| spec.decoder_block(block)) {
+                    let len = Slots::len::<E>(room, spec.d_model(), block.heads as usize);
+                    let [from, to] = [from, to].map(|place| start + place as usize * len);
+                    if to + len <= own.len() && from + len <= own.len() {
+                        own.copy_within(from..from + len, to);
+                    }
+                    start += beams * len;
+                }
+            });
+            if !more {
+                break;
+            }
+        }
+        if let Some((len, score)) = search.read(0, self.target_ids) {
+            (self.target_len, self.score) = (len, Some(score));
+        }
+        Ok(())
     }
 
     /// What a phrase of this size needs is what the plan says for limits of this size.
@@ -291,7 +409,7 @@ impl<'m> Translator<'m> {
     /// The plan for limits of exactly so many tokens.
     fn plan_of(&self, source: usize, target: usize) -> Result<ArenaPlan, Error> {
         let text_bytes = self.limits.text_bytes;
-        let limits = Limits { source_tokens: source as u16, target_tokens: target as u16, text_bytes };
+        let limits = Limits { source_tokens: source as u16, target_tokens: target as u16, text_bytes, ..self.limits };
         ArenaPlan::new(self.blob.spec(), self.blob.engine(), limits)
     }
 }

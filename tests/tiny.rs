@@ -18,7 +18,7 @@ const D_MODEL: usize = 5;
 const FFN: usize = 3;
 /// Pieces in bytewise order, with their ids; the last is padding.
 const PIECES: [(&str, u16); 6] = [("</s>", 0), ("<unk>", 1), ("a", 2), ("b", 3), ("▁a", 4), ("<pad>", 5)];
-const LIMITS: Limits = Limits { source_tokens: 10, target_tokens: 6, text_bytes: 40 };
+const LIMITS: Limits = Limits { source_tokens: 10, target_tokens: 6, text_bytes: 40, beams: 1 };
 
 #[repr(align(16))]
 struct Aligned<const N: usize>([u8; N]);
@@ -284,7 +284,7 @@ fn limits_and_arenas_are_checked() {
     assert_eq!(crooked, Error::Arena { need, found: 8191 });
     model.translator(&mut arena.0[..need], LIMITS).unwrap();
     for (source_tokens, target_tokens, text_bytes) in [(0, 1, 1), (1, 0, 1), (1, 1, 0), (17, 1, 1), (1, 17, 1)] {
-        let limits = Limits { source_tokens, target_tokens, text_bytes };
+        let limits = Limits { source_tokens, target_tokens, text_bytes, beams: 1 };
         assert_eq!(model.arena_len(limits), Err(Error::Limits), "{limits:?}");
     }
 }

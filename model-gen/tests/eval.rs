@@ -17,7 +17,7 @@ use std::process::{Command, Output};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tempfile::TempDir;
 
-const LIMITS: Limits = Limits { source_tokens: 48, target_tokens: 24, text_bytes: 200 };
+const LIMITS: Limits = Limits { source_tokens: 48, target_tokens: 24, text_bytes: 200, beams: 1 };
 
 /// Sources with one to three references, a blank source among them.
 fn pairs(count: usize) -> Vec<Phrase> {

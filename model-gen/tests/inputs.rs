@@ -161,16 +161,16 @@ fn limits_of_zero_or_past_the_positions_are_refused() {
             Limits { text_bytes: 0, ..LIMITS },
             Limits { source_tokens: most + 1, ..LIMITS },
             Limits { target_tokens: most + 1, ..LIMITS },
-            Limits { source_tokens: u16::MAX, target_tokens: u16::MAX, text_bytes: u16::MAX },
+            Limits { source_tokens: u16::MAX, target_tokens: u16::MAX, text_bytes: u16::MAX, beams: 1 },
         ];
         for limits in wrong {
             assert_eq!(model.arena_len(limits), Err(Error::Limits), "{limits:?}");
             assert_eq!(model.translator(&mut [], limits).unwrap_err(), Error::Limits, "{limits:?}");
         }
-        let least = Limits { source_tokens: 1, target_tokens: 1, text_bytes: 1 };
+        let least = Limits { source_tokens: 1, target_tokens: 1, text_bytes: 1, beams: 1 };
         assert_eq!(translate(model, least, b"").unwrap().target, "");
         assert!(translate(model, least, b"the cat").is_err());
-        let all = Limits { source_tokens: most, target_tokens: most, text_bytes: u16::MAX };
+        let all = Limits { source_tokens: most, target_tokens: most, text_bytes: u16::MAX, beams: 1 };
         assert!(translate(model, all, b"the cat").is_ok());
     });
 }

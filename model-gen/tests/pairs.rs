@@ -13,7 +13,7 @@ use model_gen::quantize::InputBits;
 use model_gen::testing::RandomSpec;
 use std::path::Path;
 
-const LIMITS: Limits = Limits { source_tokens: 48, target_tokens: 24, text_bytes: 200 };
+const LIMITS: Limits = Limits { source_tokens: 48, target_tokens: 24, text_bytes: 200, beams: 1 };
 
 fn packed(dir: &Path, dsp_pairs: bool) -> AlignedBytes {
     let mut options = Options { dsp_pairs, ..Options::new(EngineKind::Int8) };

@@ -14,7 +14,7 @@ use scraper::{Html, Selector};
 use std::path::Path;
 use std::process::Command;
 
-const LIMITS: Limits = Limits { source_tokens: 48, target_tokens: 24, text_bytes: 200 };
+const LIMITS: Limits = Limits { source_tokens: 48, target_tokens: 24, text_bytes: 200, beams: 1 };
 const SECTIONS: [&str; 6] = ["noise", "recipes", "ranges", "weights", "memory", "worst"];
 
 fn evaluated(checkpoint: &Path, blob: &AlignedBytes) -> Evaluation {

@@ -15,7 +15,7 @@ use latimer::{EngineKind, Error, Limits, Model, SelfTestError};
 use model_gen::aligned::AlignedBytes;
 use model_gen::testing::RandomSpec;
 
-const LIMITS: Limits = Limits { source_tokens: 48, target_tokens: 24, text_bytes: 200 };
+const LIMITS: Limits = Limits { source_tokens: 48, target_tokens: 24, text_bytes: 200, beams: 1 };
 
 /// A blob taken apart.
 #[derive(Clone)]

@@ -1,6 +1,6 @@
 //! Typed buffers cut from the arena's bytes, as the plan has them.
 
-use super::plan::{Sizes, WorkShape, cache_len, round_up};
+use super::plan::{Sizes, WorkShape, cache_len, kv_bytes, round_up};
 use crate::blob::Blob;
 use crate::engine::{Engine, Room};
 use crate::error::Error;
@@ -60,9 +60,47 @@ impl<'a, E: Engine> Kv<'a, E> {
     }
 }
 
+/// Keys and values of a block's self-attention, for each beam, where the beams share out places among themselves.
+pub(crate) struct Slots<'a> {
+    bytes: &'a mut [u8],
+    room: Room,
+    d_model: usize,
+    heads: usize,
+    /// The place of each beam.
+    places: &'a [u8],
+}
+
+impl<'a> Slots<'a> {
+    /// Cuts `count` places, of which `places` are in use.
+    pub fn carve<E: Engine>(
+        carver: &mut Carver<'a>,
+        room: Room,
+        (d_model, heads): (usize, usize),
+        count: usize,
+        places: &'a [u8],
+    ) -> Result<Self, Error> {
+        let bytes = carver.take(count * Self::len::<E>(room, d_model, heads))?;
+        Ok(Slots { bytes, room, d_model, heads, places })
+    }
+
+    /// Bytes of a place.
+    pub fn len<E: Engine>(room: Room, d_model: usize, heads: usize) -> usize {
+        kv_bytes(Sizes::of(E::KIND), room, d_model, heads)
+    }
+
+    /// Those of a beam.
+    #[inline(never)]
+    pub fn kv<E: Engine>(&mut self, beam: usize) -> Result<Kv<'_, E>, Error> {
+        let len = Self::len::<E>(self.room, self.d_model, self.heads);
+        let start = self.places.get(beam).map_or(0, |&place| place as usize) * len;
+        let bytes = self.bytes.get_mut(start..start + len).unwrap_or_default();
+        Kv::carve(&mut Carver::new(bytes), self.room, self.d_model, self.heads)
+    }
+}
+
 /// Buffers for a block of tokens.
 pub(crate) struct Work<'a, E: Engine> {
-    /// Hidden state of the token being decoded.
+    /// Hidden states of the tokens being decoded, one a beam.
     pub hidden: &'a mut [E::Hidden],
     /// Inputs of a linear; while tokens attend, heads of queries and softmax weights.
     pub input: &'a mut [E::Input],
@@ -75,24 +113,30 @@ pub(crate) struct Work<'a, E: Engine> {
 }
 
 impl<'a, E: Engine> Work<'a, E> {
-    /// All that `region` has room for, for `most` tokens at most.
-    pub fn carve(region: &'a mut [u8], blob: &Blob, positions: usize, most: usize) -> Result<Self, Error> {
+    /// All that `region` has room for, for `most` tokens at most; or what a token of each of several beams takes.
+    pub fn carve(
+        region: &'a mut [u8],
+        blob: &Blob,
+        positions: usize,
+        most: usize,
+        beams: usize,
+    ) -> Result<Self, Error> {
         let (spec, sizes) = (blob.spec(), Sizes::of(blob.engine()));
         let d_model = spec.d_model();
-        let mut shape = WorkShape { d_model, ffn: d_model, head_dim: 1, positions };
+        let mut shape = WorkShape { d_model, ffn: d_model, head_dim: 1, positions, hidden: beams };
         for block in (0..spec.block_count()).filter_map(|i| spec.block(i)) {
             shape.ffn = shape.ffn.max(block.ffn as usize);
             shape.head_dim = shape.head_dim.max(d_model / (block.heads as usize).max(1));
         }
         // Too small a region is what `take` finds out.
-        let tokens = shape.tokens(sizes, region.len(), most).max(1);
+        let elements = shape.elements(sizes, region.len(), most).max(shape.ffn);
         let mut carver = Carver::new(region);
         Ok(Work {
-            hidden: carver.take(d_model)?,
-            input: carver.take(shape.inputs(tokens))?,
-            wide: carver.take(shape.outputs(tokens))?,
-            scales: carver.take(shape.scales(tokens) * E::SCALES)?,
-            elements: tokens * shape.ffn,
+            hidden: carver.take(beams * d_model)?,
+            input: carver.take(shape.inputs(elements))?,
+            wide: carver.take(shape.outputs(elements))?,
+            scales: carver.take(shape.scales(elements) * E::SCALES)?,
+            elements,
         })
     }
 

@@ -7,6 +7,8 @@
 //!                           | cross K, V   | self K, V            | work of one token |  while decoding
 //! ```
 //!
+//! A beam search has its book before the text, keys and values of its own for each beam, and work of as many tokens.
+//!
 //! Buffers that never live at the same time share bytes; within a phase they are carved off in order, those of the source
 //! for the phrase's own number of tokens. What is left is work buffers: the more, the more tokens share a pass over the
 //! encoder's weights.
@@ -14,9 +16,9 @@
 mod carve;
 mod plan;
 
-pub(crate) use carve::{Carver, Kv, Work};
+pub(crate) use carve::{Carver, Kv, Slots, Work};
 pub use plan::ArenaPlan;
-pub(crate) use plan::Sizes;
+pub(crate) use plan::{STRIP, Sizes};
 
 use crate::blob::container::Container;
 use crate::blob::layout::SectionKind;
@@ -33,11 +35,16 @@ pub struct Limits {
     pub target_tokens: u16,
     /// Bytes of normalized source text.
     pub text_bytes: u16,
+    /// Hypotheses that a beam search follows at a time, 1 to [`MAX_BEAMS`]; 1 has room for greedy search alone.
+    pub beams: u16,
 }
 
+/// Beams at most.
+pub const MAX_BEAMS: usize = 8;
+
 impl Limits {
-    /// 64 source tokens, 64 target tokens, 512 bytes of text.
-    pub const DEFAULT: Limits = Limits { source_tokens: 64, target_tokens: 64, text_bytes: 512 };
+    /// 64 source tokens, 64 target tokens, 512 bytes of text, greedy.
+    pub const DEFAULT: Limits = Limits { source_tokens: 64, target_tokens: 64, text_bytes: 512, beams: 1 };
 }
 
 impl Default for Limits {

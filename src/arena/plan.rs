@@ -1,15 +1,18 @@
 //! Where every buffer lies, from the spec and the limits, in `const`.
 
-use super::Limits;
+use super::{Limits, MAX_BEAMS};
 use crate::blob::layout::ALIGN;
 use crate::blob::spec::Spec;
 use crate::engine::{Engine, EngineKind, Room};
 use crate::error::Error;
+use crate::search::book_bytes;
 use crate::text::Node;
 
 /// Tokens at least whose feed-forward activations are in flight at once in the encoder, which reads each weight once for so
 /// many. A phrase shorter than the limits leaves room for more of them.
 const LEAST_TOKENS: usize = 5;
+/// Logits of a beam that are made at a time.
+pub(crate) const STRIP: usize = 64;
 /// Bytes of Viterbi work for each byte of normalized text.
 const NODE_BYTES: usize = size_of::<Node>();
 
@@ -20,15 +23,17 @@ pub struct ArenaPlan {
     pub source_ids: usize,
     /// Target ids.
     pub target_ids: usize,
+    /// What a beam search remembers; nothing for a single beam.
+    pub book: usize,
     /// Keys and values of the encoder, then those of every cross-attention.
     pub cross: usize,
     /// Hidden states of the encoder.
     pub hidden: usize,
-    /// Keys and values of every decoder self-attention, where the hidden states were.
+    /// Keys and values of every decoder self-attention, for each beam, where the hidden states were.
     pub own: usize,
     /// Activations of some tokens and attention scratch while encoding.
     pub encode_work: usize,
-    /// The same of one token while decoding.
+    /// The same of a token for each beam while decoding.
     pub step_work: usize,
     /// Normalized text and Viterbi nodes, over all of these.
     pub text: usize,
@@ -90,7 +95,7 @@ pub(super) const fn weights_len(positions: usize, head_dim: usize) -> usize {
 }
 
 /// Bytes of keys and values.
-const fn kv_bytes(sizes: Sizes, room: Room, d_model: usize, heads: usize) -> usize {
+pub(super) const fn kv_bytes(sizes: Sizes, room: Room, d_model: usize, heads: usize) -> usize {
     2 * (round_up(cache_len(room, d_model, heads) * sizes.cache) + round_up(room.capacity * heads * sizes.scale))
 }
 
@@ -103,44 +108,56 @@ pub(super) struct WorkShape {
     pub head_dim: usize,
     /// Positions attended to at most.
     pub positions: usize,
+    /// Hidden states kept in the work buffers: one for each beam.
+    pub hidden: usize,
 }
 
 impl WorkShape {
-    /// Elements of linears' inputs for `tokens` tokens; while they attend, a head of a query and weights lie there.
-    pub const fn inputs(self, tokens: usize) -> usize {
-        larger(tokens * self.ffn, weights_len(self.positions, self.head_dim))
+    /// Elements of linears' inputs where `elements` are shared out among tokens; while tokens attend, a head of a query and
+    /// weights lie there.
+    pub const fn inputs(self, elements: usize) -> usize {
+        larger(elements, weights_len(self.positions, self.head_dim))
     }
 
     /// Elements of linears' outputs; while tokens attend, queries and scores lie there.
-    pub const fn outputs(self, tokens: usize) -> usize {
-        tokens * self.ffn + scores_len(self.positions, self.head_dim)
+    pub const fn outputs(self, elements: usize) -> usize {
+        elements + scores_len(self.positions, self.head_dim)
     }
 
-    /// Tokens of `d_model` values that fit where `tokens` of the feed-forward layer's do.
-    pub const fn scales(self, tokens: usize) -> usize {
+    /// Tokens of `d_model` values that fit `elements`.
+    pub const fn scales(self, elements: usize) -> usize {
         // Zero for no width at all, which no checked spec has.
-        match (tokens * self.ffn).checked_div(self.d_model) {
+        match elements.checked_div(self.d_model) {
             Some(scales) => scales,
             None => 0,
         }
     }
 
-    const fn bytes(self, sizes: Sizes, tokens: usize) -> usize {
-        round_up(self.d_model * sizes.hidden)
-            + round_up(self.inputs(tokens) * sizes.input)
-            + round_up(self.outputs(tokens) * sizes.wide)
-            + round_up(self.scales(tokens) * sizes.scale)
+    const fn bytes(self, sizes: Sizes, elements: usize) -> usize {
+        round_up(self.hidden * self.d_model * sizes.hidden)
+            + round_up(self.inputs(elements) * sizes.input)
+            + round_up(self.outputs(elements) * sizes.wide)
+            + round_up(self.scales(elements) * sizes.scale)
     }
 
-    /// Tokens whose feed-forward activations fit `bytes`, `most` at most.
-    pub const fn tokens(self, sizes: Sizes, bytes: usize, most: usize) -> usize {
+    /// Elements that fit `bytes`: of the feed-forward layer of `most` tokens at most while encoding, for one token of each beam
+    /// while decoding.
+    pub const fn elements(self, sizes: Sizes, bytes: usize, most: usize) -> usize {
+        if self.hidden > 1 {
+            return self.step_elements();
+        }
         let token = self.ffn * (sizes.input + sizes.wide);
         let Some(mut tokens) = bytes.checked_div(token) else { return 0 };
         tokens = if tokens > most { most } else { tokens };
-        while tokens > 0 && self.bytes(sizes, tokens) > bytes {
+        while tokens > 0 && self.bytes(sizes, tokens * self.ffn) > bytes {
             tokens -= 1;
         }
-        tokens
+        tokens * self.ffn
+    }
+
+    /// A hidden state and a strip of logits for each beam, and no less than one token's feed-forward layer.
+    const fn step_elements(self) -> usize {
+        larger(self.ffn, self.hidden * larger(self.d_model, STRIP))
     }
 }
 
@@ -150,6 +167,10 @@ impl ArenaPlan {
         let (source, target) = (limits.source_tokens as usize, limits.target_tokens as usize);
         let most = spec.most_positions() as usize;
         if source == 0 || target == 0 || source > most || target > most || limits.text_bytes == 0 {
+            return Err(Error::Limits);
+        }
+        let beams = limits.beams as usize;
+        if beams == 0 || beams > MAX_BEAMS {
             return Err(Error::Limits);
         }
         let (sizes, d) = (Sizes::of(engine), spec.d_model());
@@ -164,21 +185,23 @@ impl ArenaPlan {
             } else {
                 // Saturating: a blob of many wide blocks may ask for more than a 32-bit address space has.
                 cross = cross.saturating_add(kv_bytes(sizes, Room::exact(source), d, heads));
-                own = own.saturating_add(kv_bytes(sizes, Room::up_to(target), d, heads));
+                let kv = kv_bytes(sizes, Room::up_to(target), d, heads);
+                own = own.saturating_add(kv.saturating_mul(beams));
             }
             i += 1;
         }
         let block = if source < LEAST_TOKENS { source } else { LEAST_TOKENS };
-        let encode = WorkShape { d_model: d, ffn, head_dim, positions: source };
-        let step = WorkShape { positions: larger(source, target), ..encode };
+        let encode = WorkShape { d_model: d, ffn, head_dim, positions: source, hidden: 1 };
+        let step = WorkShape { positions: larger(source, target), hidden: beams, ..encode };
         Ok(ArenaPlan {
             source_ids: round_up(source * 2),
             target_ids: round_up(target * 2),
+            book: round_up(book_bytes(beams, target)),
             cross: larger(encoder, cross),
             hidden: round_up(source * d * sizes.hidden),
             own,
-            encode_work: encode.bytes(sizes, block),
-            step_work: step.bytes(sizes, 1),
+            encode_work: encode.bytes(sizes, block * ffn),
+            step_work: step.bytes(sizes, if beams > 1 { step.step_elements() } else { ffn }),
             text: round_up(limits.text_bytes as usize) + round_up(limits.text_bytes as usize * NODE_BYTES),
         })
     }
@@ -188,6 +211,6 @@ impl ArenaPlan {
         let encode = self.hidden.saturating_add(self.encode_work);
         let step = self.own.saturating_add(self.step_work);
         let phases = larger(self.cross.saturating_add(larger(encode, step)), self.text);
-        phases.saturating_add(self.source_ids + self.target_ids)
+        phases.saturating_add(self.source_ids + self.target_ids + self.book)
     }
 }

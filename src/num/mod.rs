@@ -6,12 +6,14 @@
 pub mod exp2;
 #[cfg(feature = "f16")]
 pub mod half_float;
+pub mod log2;
 pub mod rsqrt;
 pub mod scale;
 pub mod sine;
 pub mod soft_float;
 
 pub use exp2::{exp2_neg, exp2_parts};
+pub use log2::{ln, log2, pow};
 pub use rsqrt::{Rsqrt, rsqrt};
 pub use scale::{Multiplier, Scale};
 pub use sine::{quarter_turn, sine, sine_cosine};

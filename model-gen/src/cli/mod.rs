@@ -43,6 +43,9 @@ pub struct LimitArgs {
     /// Bytes of normalized text at most.
     #[arg(long, value_name = "N", default_value_t = Limits::DEFAULT.text_bytes)]
     pub text_bytes: u16,
+    /// Hypotheses followed at a time, 1 to 8; 1 is greedy
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=8))]
+    pub beam: u16,
 }
 
 impl LimitArgs {
@@ -53,6 +56,7 @@ impl LimitArgs {
             source_tokens: self.source_tokens.unwrap_or(Limits::DEFAULT.source_tokens.min(most)),
             target_tokens: self.target_tokens.unwrap_or(Limits::DEFAULT.target_tokens.min(most)),
             text_bytes: self.text_bytes,
+            beams: self.beam,
         }
     }
 }

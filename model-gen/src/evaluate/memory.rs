@@ -59,6 +59,7 @@ pub(super) fn map(model: &Model<'_>, limits: Limits) -> Result<Memory> {
     let mut arena = vec![
         Part::new("source ids", plan.source_ids),
         Part::new("target ids", plan.target_ids),
+        Part::new("book of the beam search", plan.book),
         Part::new("encoder or cross-attention keys and values", plan.cross),
         Part::new("hidden states and work, or self-attention keys and values and work", {
             (plan.hidden + plan.encode_work).max(plan.own + plan.step_work)
@@ -100,7 +101,7 @@ mod tests {
         let blob = AlignedBytes::copy_of(&pack(dir.path(), &Options::new(EngineKind::Int8)).unwrap().bytes);
         let model = Model::from_bytes(&blob).unwrap();
         for text_bytes in [50, 60_000] {
-            let limits = Limits { source_tokens: 20, target_tokens: 10, text_bytes };
+            let limits = Limits { source_tokens: 20, target_tokens: 10, text_bytes, beams: 1 };
             let memory = map(&model, limits).unwrap();
             assert_eq!(total(&memory.sections), blob.len());
             assert_eq!(total(&memory.arena), model.arena_len(limits).unwrap());

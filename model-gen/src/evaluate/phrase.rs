@@ -4,7 +4,7 @@ use super::divergence::Divergence;
 use super::noise::{EncoderStages, Stages, StepStages};
 use super::ranges::Inputs;
 use super::target::SideTokenizer;
-use crate::reference::{Decoder, Reference};
+use crate::reference::{BeamOptions, Decoder, Reference};
 use crate::score::pairs::Phrase;
 use anyhow::{Context, Result};
 use latimer::{Limits, Model, Translator};
@@ -18,7 +18,7 @@ pub(super) struct Evaluator<'a> {
     pub limits: Limits,
 }
 
-/// One model's greedy translation.
+/// One model's translation.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Translation {
     /// Target ids, end of sentence included where it was reached.
@@ -63,10 +63,16 @@ impl Evaluator<'_> {
         let states = self.reference.encode_tapped(&ids, &mut outcome.inputs);
         let memory = states.last().expect("the embedding is always there");
         let decoder = self.reference.decoder_tapped(memory, &mut outcome.inputs);
-        let greedy = decoder.clone().greedy(self.limits.target_tokens.into());
+        let best = match self.limits.beams {
+            1 => decoder.clone().greedy(self.limits.target_tokens.into()),
+            beams => {
+                let (beams, max_tokens) = (beams.into(), self.limits.target_tokens.into());
+                self.reference.beam_search(&ids, &BeamOptions { beams, length_penalty: 1.0, max_tokens }).ids
+            }
+        };
         outcome.float.seconds = start.elapsed().as_secs_f64();
         // The blob fits the checkpoint: every id fits 16 bits.
-        outcome.float.ids = greedy.into_iter().map(|id| id as u16).collect();
+        outcome.float.ids = best.into_iter().map(|id| id as u16).collect();
         outcome.float.text = self.text(&outcome.float.ids)?;
 
         for (layer, (wanted, found)) in states.iter().zip(&observed.0).enumerate() {

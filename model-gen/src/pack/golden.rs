@@ -11,7 +11,7 @@ const PHRASES: [&str; 2] = ["Hello!", "Where is the train station, please?"];
 /// Target tokens of a vector at most: a few steps show a fault as well as many.
 const STEPS: usize = 8;
 /// Limits that any board's limits should cover.
-const LIMITS: Limits = Limits { source_tokens: 48, target_tokens: STEPS as u16, text_bytes: 64 };
+const LIMITS: Limits = Limits { source_tokens: 48, target_tokens: STEPS as u16, text_bytes: 64, beams: 1 };
 
 /// The self-test section for a blob that has none yet.
 pub fn vectors(blob: &[u8]) -> Result<Vec<u8>> {

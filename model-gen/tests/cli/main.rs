@@ -372,7 +372,7 @@ fn check_inspect(blob: &Path) {
     let other = command(&["inspect", "--json", "--source-tokens", "20", "--target-tokens", "10", "--blob", str(blob)]);
     let output = { other }.output().unwrap();
     let value: Value = serde_json::from_slice(&output.stdout).unwrap();
-    let limits = Limits { source_tokens: 20, target_tokens: 10, text_bytes: 512 };
+    let limits = Limits { source_tokens: 20, target_tokens: 10, text_bytes: 512, beams: 1 };
     assert_eq!(value["arena"]["total_bytes"], model.arena_len(limits).unwrap());
 
     let output = command(&["inspect", "--blob", str(blob)]).output().unwrap();

@@ -46,10 +46,10 @@ pub fn run(blob: &[u8]) -> Fate {
         Err(error) => panic!("parsing gave {error:?}"),
     };
     let most = model.blob().spec().header().max_positions;
-    let limits = Limits { source_tokens: 20.min(most), target_tokens: 7.min(most), text_bytes: 60 };
-    let _ = model.arena_plan(Limits { source_tokens: most, target_tokens: most, text_bytes: u16::MAX });
+    let limits = Limits { source_tokens: 20.min(most), target_tokens: 7.min(most), text_bytes: 60, beams: 1 };
+    let _ = model.arena_plan(Limits { source_tokens: most, target_tokens: most, text_bytes: u16::MAX, beams: 1 });
     let outcomes = translations(&model, limits, 0x00, false);
-    let wider = Limits { source_tokens: 33.min(most), target_tokens: 12.min(most), text_bytes: 101 };
+    let wider = Limits { source_tokens: 33.min(most), target_tokens: 12.min(most), text_bytes: 101, beams: 1 };
     for (i, (one, other)) in outcomes.iter().zip(translations(&model, wider, 0xff, true)).enumerate() {
         // What is too long for the narrower limits may not be for the wider.
         if !matches!(one, Err(Error::TextTooLong { .. } | Error::TooManyTokens { .. })) {

@@ -157,7 +157,8 @@ unsafe extern "C" {
 const FEW_ROWS: usize = 64;
 
 /// A matrix times vectors; false, with sums that are to be made anew, where it is not of this kind.
-#[inline(always)]
+// Not inlined: its place on the stack is the larger matrices' too.
+#[inline(never)]
 pub(super) fn multiply(weights: &[u8], cols: usize, x: &[i16], rows: usize, out: &mut [i32]) -> bool {
     let small: Small = match cols {
         16 => latimer_mve_small16,

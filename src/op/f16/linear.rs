@@ -33,6 +33,19 @@ pub(super) fn linear(tensor: &Tensor, x: &[f32], out: &mut [f32]) {
     }
 }
 
+/// Logits of several tokens, from row `first` on, the first of a block; `out` has as many of each.
+pub(super) fn logits_of(tensor: &Tensor, first: usize, x: &[f32], out: &mut [f32]) {
+    let cols = tensor.cols().max(1);
+    let rows = (out.len() / (x.len() / cols).max(1)).max(1);
+    let bias = tensor.bias::<f32>().get(first..).unwrap_or_default();
+    let blocks = tensor.blocks::<f16>().chunks_exact(cols).skip(first / ROWS).take(rows.div_ceil(ROWS));
+    for (b, block) in blocks.enumerate() {
+        for (x, out) in x.chunks_exact(cols).zip(out.chunks_exact_mut(rows)) {
+            finish(b, dot4_f16(block, x), bias, out);
+        }
+    }
+}
+
 /// Logits of one token, a row block at a time.
 pub(super) fn logits(tensor: &Tensor, x: &[f32], mut sink: impl FnMut(usize, Logits<'_>)) {
     let bias = tensor.bias::<f32>();

@@ -35,6 +35,7 @@ impl Engine for F16 {
     type Cache = f16;
     type Scale = ();
     const SCALES: usize = 0;
+    const KIND: EngineKind = EngineKind::F16;
 
     fn embed(self, table: &Tensor, steps: &Tensor, id: u16, position: u16, out: &mut [f32]) {
         embedding::embed(table, steps, id, position, out);
@@ -96,6 +97,14 @@ impl Engine for F16 {
 
     fn logits(self, output: &Tensor, x: &[f32], _scale: (), sink: impl FnMut(usize, Logits<'_>)) {
         linear::logits(output, x, sink);
+    }
+
+    fn logits_of(self, output: &Tensor, first: usize, x: &[f32], _scales: &[()], out: &mut [f32]) {
+        linear::logits_of(output, first, x, out);
+    }
+
+    fn logits_row<'v>(_output: &Tensor, values: &'v [f32]) -> Logits<'v> {
+        Logits::Float(values)
     }
 
     fn row(hidden: &[f32], _frac: i8) -> Row<'_> {

@@ -91,18 +91,28 @@ pub(super) fn logits(tensor: &Tensor, x: &[i16], scale: Scale, mut sink: impl Fn
     for first in (0..tensor.rows()).step_by(STRIP) {
         let live = (tensor.rows() - first).min(STRIP);
         let values = values.get_mut(..live).unwrap_or_default();
-        strip(tensor, first, x, values);
+        strip(tensor, first, x, live, values);
         tail.finish(first, scale, values);
         sink(first, Logits::Fixed { values, frac });
     }
 }
 
-/// Accumulators of the rows from `first` on, the first of a block.
+/// Logits of several tokens, from row `first` on, the first of a block; `out` has as many of each.
+pub(super) fn logits_of(tensor: &Tensor, first: usize, x: &[i16], scales: &[Scale], out: &mut [i32]) {
+    let rows = (out.len() / (x.len() / tensor.cols().max(1)).max(1)).max(1);
+    strip(tensor, first, x, rows, out);
+    let tail = Tail::of(tensor);
+    for (out, &scale) in out.chunks_exact_mut(rows).zip(scales) {
+        tail.finish(first, scale, out);
+    }
+}
+
+/// Accumulators of `rows` rows from `first` on, the first of a block.
 #[inline(never)]
-fn strip(tensor: &Tensor, first: usize, x: &[i16], out: &mut [i32]) {
+fn strip(tensor: &Tensor, first: usize, x: &[i16], rows: usize, out: &mut [i32]) {
     let (Some(packing), cols) = (tensor.packing(), tensor.cols().max(1)) else { return };
     let Some(block) = packing.block_len(cols) else { return };
     let start = first / ROWS * block;
-    let weights = tensor.packed().get(start..start + out.len().div_ceil(ROWS) * block).unwrap_or_default();
-    multiply(packing, weights, cols, x, out.len(), out);
+    let weights = tensor.packed().get(start..start + rows.div_ceil(ROWS) * block).unwrap_or_default();
+    multiply(packing, weights, cols, x, rows, out);
 }

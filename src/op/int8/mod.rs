@@ -39,6 +39,7 @@ impl Engine for Int8 {
     type Cache = u8;
     type Scale = Scale;
     const SCALES: usize = 1;
+    const KIND: EngineKind = EngineKind::Int8;
 
     fn embed(self, table: &Tensor, steps: &Tensor, id: u16, position: u16, out: &mut [i16]) {
         embedding::embed(table, steps, id, position, out);
@@ -101,6 +102,14 @@ impl Engine for Int8 {
 
     fn logits(self, output: &Tensor, x: &[i16], scale: Scale, sink: impl FnMut(usize, Logits<'_>)) {
         linear::logits(output, x, scale, sink);
+    }
+
+    fn logits_of(self, output: &Tensor, first: usize, x: &[i16], scales: &[Scale], out: &mut [i32]) {
+        linear::logits_of(output, first, x, scales, out);
+    }
+
+    fn logits_row<'v>(output: &Tensor, values: &'v [i32]) -> Logits<'v> {
+        Logits::Fixed { values, frac: output.entry.out_frac }
     }
 
     fn row(values: &[i16], frac: i8) -> Row<'_> {
