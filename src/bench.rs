@@ -13,7 +13,7 @@ use crate::kernel::{self, Packing};
 use crate::model::Model;
 use crate::num::{Multiplier, Scale};
 use crate::op::int8::Int8;
-use crate::op::int8::attention::{TOGETHER, normalize};
+use crate::op::int8::attention::{TOGETHER, divide, division};
 use crate::op::int8::cache::Head;
 use crate::op::int8::softmax;
 use crate::search::Best;
@@ -245,7 +245,7 @@ pub fn attend<M: Marks>(memory: &mut [u8], lookup: &Lookup, part: Part) -> Optio
                         let tokens = queries.chunks_exact_mut(d_model.max(1));
                         for (query, sums) in tokens.zip(sums.chunks_exact(head_dim.max(1))) {
                             let query = query.get_mut(index * head_dim..(index + 1) * head_dim).unwrap_or_default();
-                            normalize(sums, normalizer, 16, query);
+                            divide(sums, division(normalizer, 16), query);
                         }
                     }
                 }

@@ -9,13 +9,13 @@ use std::path::Path;
 use std::process::Command;
 
 use app::latimer::report::Report;
-use app::latimer::{EngineKind, LogitsCrc, Model};
+use app::latimer::{EngineKind, Limits, LogitsCrc, Model};
 use model_gen::aligned::AlignedBytes;
 use model_gen::cost::STACK_BOUND;
 use model_gen::pack::{Options, pack};
 use model_gen::testing::{RandomSpec, write_random_checkpoint};
 use xtask::firmware::Firmware;
-use xtask::machines::{Engine, MACHINES};
+use xtask::machines::{self, Engine, MACHINES};
 use xtask::paths;
 use xtask::qemu::Board;
 use xtask::shipped::shipped_blob;
@@ -58,11 +58,12 @@ fn phrases(others: usize) -> Vec<String> {
 }
 
 /// What the host answers in JSON.
-fn host(blob: &Path, phrases: &[String]) -> Vec<String> {
+fn host(blob: &Path, phrases: &[String], beams: u16) -> Vec<String> {
+    let limits = Limits { beams, ..app::LIMITS };
     let blob = AlignedBytes::read(blob).unwrap();
     let model = Model::from_bytes(&blob).unwrap();
-    let mut arena = AlignedBytes::zeroed(model.arena_len(app::LIMITS).unwrap());
-    let mut translator = model.translator(&mut arena, app::LIMITS).unwrap();
+    let mut arena = AlignedBytes::zeroed(model.arena_len(limits).unwrap());
+    let mut translator = model.translator(&mut arena, limits).unwrap();
     let mut lines = Vec::new();
     for phrase in phrases {
         let (mut crc, mut target) = (LogitsCrc::default(), String::new());
@@ -84,7 +85,7 @@ fn host(blob: &Path, phrases: &[String]) -> Vec<String> {
 
 /// Compares host and boards on one blob.
 fn compare(engine: Engine, blob: &Path, phrases: &[String]) {
-    let expected = host(blob, phrases);
+    let expected = host(blob, phrases, 1);
     for machine in MACHINES {
         if Command::new(machine.qemu).arg("--version").output().is_err() {
             println!("skipped: no {} on this machine; `cargo xtask ci` installs it where it can", machine.qemu);
@@ -104,6 +105,43 @@ fn compare(engine: Engine, blob: &Path, phrases: &[String]) {
         assert!(stack <= STACK_BOUND, "{}: {stack} bytes of stack, more than model-gen inspect promises", machine.name);
         println!("{count} phrases with equal bits: {} on {}", engine.name(), machine.name);
     }
+}
+
+/// A beam search's ids and logits on the reference boards: greedy first, then four hypotheses.
+fn compare_beams(engine: Engine, phrases: &[String]) {
+    let blob = &shipped_blob(engine).unwrap();
+    for machine in machines::reference() {
+        if Command::new(machine.qemu).arg("--version").output().is_err() {
+            println!("skipped: no {} on this machine; `cargo xtask ci` installs it where it can", machine.qemu);
+            continue;
+        }
+        let firmware = Firmware { extra: &["beam"], ..Firmware::new(machine, Some(blob), engine).unwrap() };
+        let mut board = Board::boot(machine, &firmware.build().unwrap()).unwrap();
+        board.ask(":json").unwrap();
+        for beams in [1, 4] {
+            assert_eq!(board.ask(&format!(":beam {beams}")).unwrap(), r#"{"note":"beam set"}"#);
+            for (phrase, expected) in phrases.iter().zip(host(blob, phrases, beams)) {
+                assert_eq!(
+                    board.ask(phrase).unwrap(),
+                    expected,
+                    "{beams} beams, {} on {}",
+                    engine.name(),
+                    machine.name
+                );
+            }
+        }
+        let refused = board.ask(":beam 5").unwrap();
+        assert!(refused.contains("room for 4 at a time"), "{refused}");
+        let stats: serde_json::Value = serde_json::from_str(&board.ask(":stats").unwrap()).unwrap();
+        println!("{} phrases by beams with equal bits on {}: {stats}", phrases.len(), machine.name);
+    }
+}
+
+#[test]
+fn beam_search_is_equal_on_host_and_boards() {
+    compare_beams(Engine::Int8, &phrases(count(6)));
+    // Slow where floats are software.
+    compare_beams(Engine::F16, &phrases(0)[..2]);
 }
 
 /// Whether every board gets every phrase.

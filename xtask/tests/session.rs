@@ -120,7 +120,7 @@ fn one_line_answers_each_line_until_exit() {
     assert!(lines[4].contains(":json"), "{}", lines[4]);
     assert_eq!(lines[5], "error: unknown command: try :help");
     assert!(!lines[6].starts_with("error"), "{}", lines[6]);
-    assert_eq!(lines[7], "error: :max needs a number of at least 1");
+    assert_eq!(lines[7], "error: the command needs a number of at least 1");
     assert_eq!(lines[8], "error: line is not UTF-8");
     assert_eq!(lines[9], "bye");
 }

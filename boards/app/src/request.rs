@@ -19,6 +19,8 @@ pub enum Request<'a> {
     SelfTest,
     /// `:max N`: at most N target tokens a phrase.
     Max(usize),
+    /// `:beam N`: follow N hypotheses at a time.
+    Beam(usize),
     /// `:help`: list the commands.
     Help,
     /// `:exit`: end the program.
@@ -26,7 +28,7 @@ pub enum Request<'a> {
 }
 
 /// What `:help` answers.
-pub const HELP: &str = ":json :text :stats :info :selftest :max N :help :exit; every other line is translated (:: for one that starts with a colon)";
+pub const HELP: &str = ":json :text :stats :info :selftest :max N :beam N :help :exit; every other line is translated (:: for one that starts with a colon)";
 
 /// Why a line was not understood.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,7 +39,7 @@ pub enum Refusal {
     NotUtf8,
     /// No such command.
     UnknownCommand,
-    /// `:max` without a number of at least 1.
+    /// `:max` or `:beam` without a number of at least 1.
     NotANumber,
 }
 
@@ -55,10 +57,8 @@ impl<'a> Request<'a> {
             Some("stats") => Self::Stats,
             Some("info") => Self::Info,
             Some("selftest") => Self::SelfTest,
-            Some("max") => {
-                let number = words.next().and_then(|word| word.parse().ok()).filter(|&n| n > 0);
-                Self::Max(number.ok_or(Refusal::NotANumber)?)
-            }
+            Some("max") => Self::Max(number(words.next())?),
+            Some("beam") => Self::Beam(number(words.next())?),
             Some("help") => Self::Help,
             Some("exit") => Self::Exit,
             _ => return Err(Refusal::UnknownCommand),
@@ -67,13 +67,17 @@ impl<'a> Request<'a> {
     }
 }
 
+fn number(word: Option<&str>) -> Result<usize, Refusal> {
+    word.and_then(|word| word.parse().ok()).filter(|&n| n > 0).ok_or(Refusal::NotANumber)
+}
+
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::LineTooLong => write!(f, "line longer than {} bytes: shorten or split it", crate::LINE_BYTES),
             Self::NotUtf8 => f.write_str("line is not UTF-8"),
             Self::UnknownCommand => f.write_str("unknown command: try :help"),
-            Self::NotANumber => f.write_str(":max needs a number of at least 1"),
+            Self::NotANumber => f.write_str("the command needs a number of at least 1"),
         }
     }
 }
@@ -90,11 +94,12 @@ mod tests {
         assert_eq!(Request::parse(":json"), Ok(Request::Json));
         assert_eq!(Request::parse(":stats  "), Ok(Request::Stats));
         assert_eq!(Request::parse(":max 12"), Ok(Request::Max(12)));
+        assert_eq!(Request::parse(":beam 4"), Ok(Request::Beam(4)));
     }
 
     #[test]
     fn what_is_no_command_is_refused() {
-        for line in [":max", ":max 0", ":max -1", ":max many", ":max 99999999999999999999"] {
+        for line in [":max", ":beam", ":beam 0", ":max 0", ":max -1", ":max many", ":max 99999999999999999999"] {
             assert_eq!(Request::parse(line), Err(Refusal::NotANumber), "{line}");
         }
         for line in [":", ":JSON", ":json now", ":max 1 2", ":)"] {

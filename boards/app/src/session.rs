@@ -11,7 +11,7 @@ use crate::log::{debug, info};
 use crate::request::{HELP, Refusal, Request};
 
 /// The limits every board's arena is sized for.
-pub const LIMITS: Limits = Limits::DEFAULT;
+pub const LIMITS: Limits = Limits { beams: if cfg!(feature = "beam") { 4 } else { 1 }, ..Limits::DEFAULT };
 
 /// Room for a translation: more than `LIMITS.target_tokens` pieces of ordinary length.
 const TARGET_BYTES: usize = 1024;
@@ -70,6 +70,8 @@ pub fn session<'m, P: Port>(
         Ok(translator) => translator,
         Err(error) => return answers.error(error).map(|()| false),
     };
+    // Room for more does not make a search of it.
+    let _ = translator.set_beams(1);
     info!("{} bytes of blob, {} of arena", blob.len(), arena_bytes);
     greet(&mut answers, translator, blob)?;
 
@@ -113,6 +115,10 @@ pub fn session<'m, P: Port>(
                 translator.set_max_tokens(tokens);
                 answers.note("max set")?;
             }
+            Ok(Request::Beam(beams)) => match translator.set_beams(beams) {
+                Ok(()) => answers.note("beam set")?,
+                Err(_) => answers.error(format_args!("this firmware has room for {} at a time", LIMITS.beams))?,
+            },
             Ok(Request::Help) => answers.note(HELP)?,
             Ok(Request::Exit) => return answers.note("bye").map(|()| true),
             Err(refusal) => answers.error(refusal)?,

@@ -28,7 +28,8 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let limits = args.limits.of(&model);
     let plan = model.arena_plan(limits).with_context(|| {
         let most = model.blob().spec().most_positions();
-        format!("limits {}/{}: this model takes up to {most}", limits.source_tokens, limits.target_tokens)
+        let latimer::Limits { source_tokens, target_tokens, text_bytes, .. } = limits;
+        format!("limits of {source_tokens}/{target_tokens} tokens and {text_bytes} bytes: this model takes up to {most} tokens")
     })?;
     let value = json!({
         "blob": blob(&model),

@@ -33,8 +33,8 @@ pub struct Args {
     #[arg(long, value_name = "TSV")]
     calibrate: Option<PathBuf>,
     /// Pairs drawn from them at most.
-    #[arg(long, value_name = "N", default_value_t = 2000)]
-    calibrate_pairs: usize,
+    #[arg(long, value_name = "N", default_value_t = 2000, value_parser = clap::value_parser!(u32).range(1..))]
+    calibrate_pairs: u32,
     /// Draws the pairs.
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -49,7 +49,7 @@ pub struct Args {
     #[arg(long, value_name = "BITS", value_delimiter = ',')]
     input_bits: Vec<u8>,
     /// Lay 8-bit weights of linears with inputs of 8 bits (see --input-bits) in pairs: Arm cores with DSP instructions need a
-    /// fifth fewer instructions for them, others run them more slowly.
+    /// fifth fewer instructions to multiply one vector by them, others run them more slowly.
     #[arg(long)]
     dsp_pairs: bool,
     /// exp and inverse square root of the f16 engine from micromath: shorter code, coarser.
@@ -74,7 +74,7 @@ pub struct Args {
 enum RecipeArg {
     /// Rounding to nearest: needs no calibration set.
     Fast,
-    /// Smoothing, calibrated rounding, corrected biases, wider activations.
+    /// Scales for groups of columns, calibrated rounding, corrected biases. Needs --calibrate.
     Best,
 }
 
@@ -91,7 +91,7 @@ fn options(args: &Args) -> Result<Options> {
     let mut options = Options::new(args.engine.into()).with_recipe(args.recipe.into());
     if let Some(path) = &args.calibrate {
         let phrases = read_pairs(path, 1)?;
-        options.calibration = Some(CalibrationSet { phrases, limit: args.calibrate_pairs, seed: args.seed });
+        options.calibration = Some(CalibrationSet { phrases, limit: args.calibrate_pairs as usize, seed: args.seed });
     }
     ensure!(args.input_bits.iter().all(|b| (8..=16).contains(b)), "--input-bits: each is 8 to 16");
     match args.input_bits[..] {
@@ -101,6 +101,10 @@ fn options(args: &Args) -> Result<Options> {
         _ => anyhow::bail!("--input-bits: give one number, or five for qkv,out,fc1,fc2,logits"),
     }
     options.fit_flash = args.fit_flash;
+    ensure!(
+        !args.dsp_pairs || options.settings.bits.any(8),
+        "--dsp-pairs: no linear has inputs of 8 bits; give --input-bits 8, or five numbers some of which are 8"
+    );
     options.micromath = args.micromath;
     options.dsp_pairs = args.dsp_pairs;
     options.model_version = args.model_version;

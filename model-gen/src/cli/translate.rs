@@ -51,7 +51,8 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let limits = args.limits.of(&model);
     model.arena_len(limits).with_context(|| {
         let most = model.blob().spec().most_positions();
-        format!("limits {}/{}: this model takes up to {most}", limits.source_tokens, limits.target_tokens)
+        let latimer::Limits { source_tokens, target_tokens, text_bytes, .. } = limits;
+        format!("limits of {source_tokens}/{target_tokens} tokens and {text_bytes} bytes: this model takes up to {most} tokens")
     })?;
     let mut job = Job { args, model, limits, line: 0, failed: 0 };
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());

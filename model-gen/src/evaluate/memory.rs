@@ -65,6 +65,8 @@ pub(super) fn map(model: &Model<'_>, limits: Limits) -> Result<Memory> {
             (plan.hidden + plan.encode_work).max(plan.own + plan.step_work)
         }),
     ];
+    // Greedy search has no book.
+    arena.retain(|part| part.bytes > 0);
     match plan.total() - total(&arena) {
         0 => {}
         // Only limits of long texts and few tokens need it.

@@ -16,7 +16,7 @@ pub enum ImportError {
         remedy: String,
     },
     /// The operating system would not give the file's bytes.
-    #[error("{}: cannot be read: {source}", path.display())]
+    #[error("{}: cannot be read; look at its permissions", path.display())]
     Unreadable {
         /// The file.
         path: PathBuf,

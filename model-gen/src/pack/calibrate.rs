@@ -30,7 +30,7 @@ impl CalibrationSet {
         let mut phrases: Vec<&Phrase> = self.phrases.iter().collect();
         let mut random = SplitMix64::new(self.seed);
         // Fisher and Yates, as far as needed.
-        let count = (self.limit + more).min(phrases.len());
+        let count = self.limit.saturating_add(more).min(phrases.len());
         for i in 0..count {
             let other = i + random.below(phrases.len() - i);
             phrases.swap(i, other);
@@ -39,9 +39,17 @@ impl CalibrationSet {
         phrases
     }
 
+    /// How many of those that [`drawn`](Self::drawn) gives are learned from: the limit, and where there are few pairs no more
+    /// than leaves half of them, or as many as are measured on.
+    fn learned(&self, drawn: usize) -> usize {
+        self.limit.min(drawn - MEASURED.min(drawn / 2))
+    }
+
     /// Pairs that nothing was learned from, at most `count`.
     pub fn held_out(&self, count: usize) -> Vec<Phrase> {
-        self.drawn(count).into_iter().skip(self.limit).cloned().collect()
+        let drawn = self.drawn(MEASURED.max(count));
+        let learned = self.learned(self.drawn(MEASURED).len());
+        drawn.into_iter().skip(learned).take(count).cloned().collect()
     }
 }
 
@@ -60,8 +68,10 @@ pub fn quantizer(
     if !settings.need_calibration() && options.fit_flash.is_none() {
         return Ok((Quantizer::new(settings, None), Vec::new()));
     }
-    let set =
-        options.calibration.as_ref().context("this recipe needs phrase pairs to calibrate with: give --calibrate")?;
+    let set = options
+        .calibration
+        .as_ref()
+        .context("recipe best and --fit-flash need phrase pairs to calibrate with: give --calibrate")?;
     let source = SideTokenizer::source(dir, &checkpoint.config, vocabularies)?;
     let target = SideTokenizer::target(dir, &checkpoint.config, vocabularies)?;
     let cut = |mut ids: Vec<u16>| -> Vec<u32> {
@@ -79,8 +89,8 @@ pub fn quantizer(
             Ok(Sentence { source: with_language(cut(source), chosen, &codes), target: cut(target) })
         })
         .collect::<Result<Vec<_>>>()?;
-    // The last ones are held out; where there are few pairs, half of them.
-    let held_out = sentences.split_off(sentences.len() - MEASURED.min(sentences.len() / 2));
+    // The last ones are held out.
+    let held_out = sentences.split_off(set.learned(sentences.len()));
     ensure!(!sentences.is_empty(), "there are no pairs to calibrate with");
     if !settings.need_calibration() {
         return Ok((Quantizer::new(settings, None), held_out));
@@ -105,7 +115,35 @@ fn with_language(mut ids: Vec<u32>, chosen: Option<u32>, codes: &[u32]) -> Vec<u
 
 #[cfg(test)]
 mod tests {
-    use super::with_language;
+    use super::{CalibrationSet, with_language};
+    use crate::score::pairs::Phrase;
+
+    #[test]
+    fn no_more_is_learned_from_than_was_asked_for_and_nothing_that_is_judged_on() {
+        let phrase = |i: usize| Phrase { source: i.to_string(), references: vec!["x".to_owned()] };
+        for (pairs, limit, learned) in [
+            (500, 10, 10),
+            (500, 100, 100),
+            (500, 490, 436),
+            (20, 10, 10),
+            (20, 2000, 10),
+            (1, 5, 1),
+            (90, usize::MAX, 45),
+        ] {
+            let set = CalibrationSet { phrases: (0..pairs).map(phrase).collect(), limit, seed: 3 };
+            let drawn = set.drawn(super::MEASURED);
+            assert_eq!(set.learned(drawn.len()), learned, "{pairs} {limit}");
+            let used: Vec<&str> = drawn.iter().take(learned).map(|phrase| phrase.source.as_str()).collect();
+            for count in [0, 5, 300] {
+                let held_out = set.held_out(count);
+                assert!(held_out.len() <= count);
+                assert!(
+                    held_out.iter().all(|phrase| !used.contains(&phrase.source.as_str())),
+                    "{pairs} {limit} {count}"
+                );
+            }
+        }
+    }
 
     #[test]
     fn sources_get_the_chosen_code_where_they_have_none() {

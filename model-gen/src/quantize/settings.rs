@@ -27,6 +27,12 @@ impl fmt::Display for InputBits {
 }
 
 impl InputBits {
+    /// Whether some inputs have so many bits.
+    pub fn any(self, bits: u8) -> bool {
+        let InputBits { qkv, out, fc1, fc2, logits } = self;
+        [qkv, out, fc1, fc2, logits].contains(&bits)
+    }
+
     /// The same for all.
     pub const fn all(bits: u8) -> Self {
         InputBits { qkv: bits, out: bits, fc1: bits, fc2: bits, logits: bits }

@@ -20,7 +20,7 @@ pub struct Phrase {
 #[non_exhaustive]
 pub enum PairsError {
     /// The operating system would not give the file's bytes.
-    #[error("{}: cannot be read: {source}", path.display())]
+    #[error("{}: cannot be read; give a file of lines SOURCE<tab>TARGET", path.display())]
     Unreadable {
         /// The file.
         path: PathBuf,

@@ -22,6 +22,8 @@ impl Begun {
 
 /// Makes scores of as many sums as the kernel likes, here none: `sum * mantissa * key.mantissa * 2^-32` shifted right by
 /// `shift - key.exponent`, both rounded down. It stops before a shift that is negative; the caller makes the others.
+///
+/// Exponents of scales are above -150, but for those of zeros: formats have -16 to 30 fraction bits.
 #[inline(always)]
 pub const fn begin_scores(_: u32, _: i32, _: &[Scale], _: &[Scale], _: &mut [i32]) -> Begun {
     Begun::NONE

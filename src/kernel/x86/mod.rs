@@ -226,21 +226,21 @@ fn ordered<'r, const N: usize>(
         }
         let last = last.each_ref().map(|last| last.get(..len.next_multiple_of(columns) - len / columns * columns));
         for part in [whole, last.map(Option::unwrap_or_default)] {
-            let free = room.get_mut(used..).unwrap_or_default();
-            used += if columns == 8 {
-                let tiles = part.map(|part| part.as_chunks::<8>().0);
-                let at = |i: usize, order: [usize; 4]| {
-                    tiles.map(|tiles| tiles.get(i).map_or([0; 4], |tile| order.map(|column| tile[column])))
+            let tiles = part.map(|part| part.as_chunks::<4>().0);
+            let quad = |i: usize| tiles.map(|tiles| tiles.get(i).copied().unwrap_or_default());
+            let step = columns / 4;
+            for i in (0..tiles[0].len()).step_by(step) {
+                let quads = match step {
+                    2 => core::array::from_fn::<_, N, _>(|n| (quad(i)[n], quad(i + 1)[n]))
+                        .map(|([a, b, c, d], [e, f, g, h])| [[a, e, b, f], [c, g, d, h]]),
+                    _ => quad(i).map(|[a, b, c, d]| [[a, c, b, d], [0; 4]]),
                 };
-                let pairs = free.as_chunks_mut::<2>().0.iter_mut().take(tiles[0].len()).enumerate();
-                2 * pairs
-                    .map(|(i, [low, high])| (low.write(at(i, [0, 4, 1, 5])), high.write(at(i, [2, 6, 3, 7]))))
-                    .count()
-            } else {
-                let tiles = part.map(|part| part.as_chunks::<4>().0);
-                let at = |i: usize| tiles.map(|tiles| tiles.get(i).map_or([0; 4], |&[a, b, c, d]| [a, c, b, d]));
-                free.iter_mut().take(tiles[0].len()).enumerate().map(|(i, quad)| quad.write(at(i))).count()
-            };
+                for half in 0..step {
+                    let Some(place) = room.get_mut(used) else { break };
+                    place.write(quads.map(|quads| quads[half]));
+                    used += 1;
+                }
+            }
         }
     }
     let written = room.get(..used).unwrap_or_default();

@@ -103,7 +103,7 @@ fn attend_head<'q>(
         let rows = sums.chunks_exact_mut(visible.max(1)).zip(weights.chunks_exact_mut(weights_len.max(1)));
         for (token, (sums, weights)) in tokens.iter_mut().zip(rows) {
             let peak = scores(token.multiplier, keys.scales, values.scales, sums);
-            token.normalizer = softmax(peak, values.scales, sums, weights);
+            token.multiplier = division(softmax(peak, values.scales, sums, weights), value_frac);
             weights.iter_mut().skip(visible).for_each(|weight| *weight = 0);
         }
     }
@@ -111,7 +111,7 @@ fn attend_head<'q>(
     let Some((contexts, part)) = scratch.scores.split_at_mut_checked(count * head_dim) else { return };
     values.times_values(weights, part, contexts);
     for (token, context) in tokens.iter_mut().zip(contexts.chunks_exact(head_dim)) {
-        normalize(context, token.normalizer, value_frac, token.query);
+        divide(context, token.multiplier, token.query);
     }
 }
 
@@ -120,13 +120,13 @@ fn attend_head<'q>(
 struct Token<'q> {
     /// Its part of the query, which becomes the context.
     query: &'q mut [i32],
+    /// Of the scores, then of the context.
     multiplier: Multiplier,
-    normalizer: Normalizer,
 }
 
-/// Divides by the sum of the softmax numerators and by 127; one rounding.
+/// What sums of weighted values are multiplied with: the division by the sum of the softmax numerators and by 127.
 #[inline(always)]
-pub(crate) fn normalize(sums: &[i32], normalizer: Normalizer, value_frac: i8, context: &mut [i32]) {
+pub(crate) fn division(normalizer: Normalizer, value_frac: i8) -> Multiplier {
     // 1 / sum as 2^-62 times 31 bits: a quotient of 16 bits, then one step of Newton's iteration.
     let zeros = normalizer.sum.leading_zeros();
     let sum = (normalizer.sum << zeros) >> 32;
@@ -134,15 +134,16 @@ pub(crate) fn normalize(sums: &[i32], normalizer: Normalizer, value_frac: i8, co
     let rest = (1 << 48) - rough * sum as i64;
     let inverse = ((rough << 14) + ((rough * rest) >> 34)) as u64;
     // Below 2^31.
-    let mantissa = ((inverse * VALUE_SCALE) >> 31) as i32;
+    let mantissa = ((inverse * VALUE_SCALE) >> 31) as u32;
     // acc * 2^exponent * (2^-(32 - zeros) * inverse * 2^-62 * 2^30) * VALUE_SCALE * 2^-37 * 2^value_frac
     let shift = 101 - 31 - zeros as i32 - normalizer.exponent - value_frac as i32;
-    scale(sums, mantissa, shift, context);
+    Multiplier { mantissa, shift }
 }
 
-/// `sum * mantissa * 2^-shift`, rounded once.
+/// Sums of weighted values to a context; one rounding.
 #[inline(always)]
-fn scale(sums: &[i32], mantissa: i32, shift: i32, out: &mut [i32]) {
+pub(crate) fn divide(sums: &[i32], Multiplier { mantissa, shift }: Multiplier, out: &mut [i32]) {
+    let mantissa = mantissa as i32;
     if let 33..=62 = shift {
         // Half a unit is in the upper word alone.
         kernel::attention::upper(sums, mantissa, 1 << (shift - 33), shift - 32, out);
