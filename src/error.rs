@@ -73,7 +73,8 @@ pub enum Error {
         /// Bytes given.
         found: usize,
     },
-    /// The limits ask for zero tokens or bytes, or for more positions than `Spec::most_positions` allows.
+    /// The limits ask for zero tokens, bytes or beams, for more positions than `Spec::most_positions` allows, or for more than
+    /// eight beams.
     Limits,
     /// The phrase has more bytes, once normalized, than `Limits::text_bytes` (or 16 times as many before): shorten or
     /// split it.
@@ -153,7 +154,9 @@ impl fmt::Display for Error {
             Error::Arena { need, found } => {
                 write!(f, "arena of {found} bytes, {need} needed (16-byte aligned): size it with arena_len")
             }
-            Error::Limits => write!(f, "limits must be at least 1, and tokens at most the model's positions (and 512)"),
+            Error::Limits => {
+                write!(f, "limits must be at least 1, tokens at most the model's positions (and 512), beams at most 8")
+            }
             Error::TextTooLong { limit } => write!(f, "phrase longer than {limit} bytes: shorten or split it"),
             Error::TooManyTokens { limit } => write!(f, "phrase longer than {limit} tokens: shorten or split it"),
             Error::OutputFull => write!(f, "output string full: give it more room"),

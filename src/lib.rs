@@ -77,7 +77,7 @@ pub mod text;
 mod translate;
 mod translator;
 
-pub use arena::{Arena, ArenaPlan, Limits, arena_len};
+pub use arena::{Arena, ArenaPlan, Limits, MAX_BEAMS, arena_len};
 pub use blob::Blob;
 pub use engine::EngineKind;
 pub use error::{BlobError, Error};

@@ -130,6 +130,21 @@ fn compare_beams(engine: Engine, phrases: &[String]) {
                 );
             }
         }
+        // Weights are read once for all hypotheses: four cost less than four times as much.
+        let instructions = [1, 4].map(|beams| {
+            board.ask(&format!(":beam {beams}")).unwrap();
+            board.ask("There's an orange on the table.").unwrap();
+            let stats: serde_json::Value = serde_json::from_str(&board.ask(":stats").unwrap()).unwrap();
+            stats["instructions"].as_f64().unwrap()
+        });
+        let ratio = instructions[1] / instructions[0];
+        println!("{} on {}: four hypotheses take {ratio:.2} times one's instructions", engine.name(), machine.name);
+        assert!(
+            ratio < if engine == Engine::Int8 { 2.6 } else { 3.2 },
+            "{} on {}: {ratio}",
+            engine.name(),
+            machine.name
+        );
         let refused = board.ask(":beam 5").unwrap();
         assert!(refused.contains("room for 4 at a time"), "{refused}");
         let stats: serde_json::Value = serde_json::from_str(&board.ask(":stats").unwrap()).unwrap();
