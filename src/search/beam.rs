@@ -8,12 +8,13 @@
 
 use crate::arena::{Carver, MAX_BEAMS};
 use crate::error::Error;
-use crate::num::{exp2_neg, ln, pow, round_shift, saturate_i32};
+use crate::num::{exp2_neg, exp2_parts, high_product, ln, pow, round_shift, saturate_i32};
 use crate::observe::Logits;
 use bytemuck::{Pod, Zeroable};
+use core::cmp::Ordering;
 
 /// log2(e) in Q30.
-const LOG2_E: i64 = 1_549_082_005;
+const LOG2_E: i32 = 1_549_082_005;
 /// Logits that are lower than the highest by more, nats in Q16, add less than a millionth to it.
 const FAR: i32 = 14 << 16;
 /// Fraction bits of a finished hypothesis' score.
@@ -109,7 +110,7 @@ pub(crate) struct BeamSearch<'b> {
 }
 
 /// Keys and values of one place that go to another.
-pub(crate) type Copy = (u8, u8);
+pub(crate) type Fork = (u8, u8);
 
 impl<'b> BeamSearch<'b> {
     /// A search with the start token as its one hypothesis.
@@ -139,32 +140,45 @@ impl<'b> BeamSearch<'b> {
         match logits {
             Logits::Fixed { values, frac } => {
                 let shift = frac as i32 - 16;
-                // Most are too low to count: one comparison passes over them.
-                self.offer_each(beam, first, values, |&v| saturate_i32(round_shift(v as i64, shift)));
+                let to_q16 = |v| saturate_i32(round_shift(v as i64, shift));
+                self.offer_each(beam, first, values, to_q16, |q16| saturate_i32(round_shift(q16 as i64, -shift)));
             }
             #[cfg(feature = "f16")]
-            Logits::Float(values) => self.offer_each(beam, first, values, |&v| (v * 65536.0) as i32),
+            Logits::Float(values) => {
+                self.offer_each(beam, first, values, |v| (v * 65536.0) as i32, |q16| q16 as f32 / 65536.0);
+            }
             #[cfg(not(feature = "f16"))]
             Logits::Float(_) => {}
         }
     }
 
     #[inline(always)]
-    fn offer_each<T>(&mut self, beam: usize, first: usize, values: &[T], to_q16: impl Fn(&T) -> i32) {
+    fn offer_each<T: Copy + PartialOrd>(
+        &mut self,
+        beam: usize,
+        first: usize,
+        values: &[T],
+        to_q16: impl Fn(T) -> i32,
+        of_q16: impl Fn(i32) -> T,
+    ) {
         let most = 2 * self.rules.beams;
         let Some(live) = self.live.get_mut(beam) else { return };
         let Some(choices) = self.choices.get_mut(beam * most..(beam + 1) * most) else { return };
-        for (id, value) in (first as u32..).zip(values) {
-            let logit = to_q16(value);
-            let below = live.highest.saturating_sub(logit);
-            if below > FAR {
+        let mut least = of_q16(live.highest.saturating_sub(FAR));
+        for (id, &value) in (first as u32..).zip(values) {
+            // Most are too low to count, and no NaN does.
+            if value.partial_cmp(&least).is_none_or(Ordering::is_lt) {
                 continue;
             }
+            let logit = to_q16(value);
+            let below = live.highest.saturating_sub(logit);
             if below < 0 {
                 live.total = scaled(live.total, to_log2(below.saturating_neg()));
                 live.highest = logit;
+                least = of_q16(live.highest.saturating_sub(FAR));
             }
-            live.total += exp2_neg(-to_log2(below.max(0))) as u64;
+            let (part, down) = exp2_parts(to_log2(below.clamp(0, FAR + 1)));
+            live.total += u64::from(part >> down.min(31));
             let banned = id == self.rules.pad as u32 || (self.step == 0 && id == self.rules.eos as u32);
             let full = live.choices as usize == most;
             if banned || full && choices.last().is_none_or(|last| last.logit >= logit) {
@@ -180,7 +194,7 @@ impl<'b> BeamSearch<'b> {
     }
 
     /// Chooses among what was offered. Says which keys and values are to be copied, or that the search has ended.
-    pub fn advance(&mut self, mut copy: impl FnMut(Copy)) -> bool {
+    pub fn advance(&mut self, mut copy: impl FnMut(Fork)) -> bool {
         let Rules { beams, steps, length_penalty, eos, .. } = self.rules;
         let len = self.step + 1;
         let norm = pow(len as u32, length_penalty).max(1) as i64;
@@ -274,9 +288,9 @@ fn insert<T>(places: &mut [T], new: T) {
     places.iter_mut().for_each(|place| core::mem::swap(place, &mut moving));
 }
 
-/// Nats to powers of two, Q16; of less than 2^30.
+/// Nats to powers of two, Q16; of less than 2^29.
 fn to_log2(nats: i32) -> i32 {
-    ((nats.min(1 << 30) as i64 * LOG2_E) >> 30) as i32
+    high_product(nats.min((1 << 29) - 1) << 2, LOG2_E)
 }
 
 /// A sum in Q30 times `2^-log`.
