@@ -164,7 +164,7 @@ fn attend_to_own<E: Engine>(
     let (spec, tensors) = (blob.spec(), blob.table().decoder(blob.spec().encoder_blocks(), index));
     let Some(heads) = spec.decoder_block(index).map(|block| block.heads as usize) else { return Ok(()) };
     let projections = KeysValues { tensors, key: Role::SelfK, value: Role::SelfV, heads };
-    store_own(engine, projections, tokens, position, slots, work)?;
+    let quantized = store_own(engine, projections, tokens, position, slots, work)?;
     let attention = Attention {
         tensors,
         query: Role::SelfQ,
@@ -172,6 +172,7 @@ fn attend_to_own<E: Engine>(
         norm: Role::SelfNorm,
         value_frac: tensors.out_frac(Role::SelfV)?,
         heads,
+        quantized,
     };
     attend_own(engine, attention, spec.header(), tokens, slots, position + 1, work)
 }
@@ -196,6 +197,7 @@ fn attend_across<E: Engine>(
         norm: Role::CrossNorm,
         value_frac: tensors.out_frac(Role::CrossV)?,
         heads,
+        quantized: None,
     };
     Ok(attend(engine, attention, spec.header(), tokens, &kv, source_len, work)?)
 }

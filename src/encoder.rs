@@ -60,8 +60,9 @@ fn block<E: Engine>(
 
     let projections = KeysValues { tensors, key: Role::SelfK, value: Role::SelfV, heads };
     let together = work.tokens(d_model);
+    let mut quantized = None;
     for (n, tokens) in tokens.parts(together, d_model).enumerate() {
-        store_kv(engine, projections, &tokens, n * together, &mut kv, work)?;
+        quantized = store_kv(engine, projections, &tokens, n * together, &mut kv, work)?;
     }
     let attention = Attention {
         tensors,
@@ -70,6 +71,7 @@ fn block<E: Engine>(
         norm: Role::SelfNorm,
         value_frac: tensors.out_frac(Role::SelfV)?,
         heads,
+        quantized: quantized.filter(|_| work.tokens(d_model + count) >= count),
     };
     // A token's scores lie beside its query.
     for mut tokens in tokens.parts(work.tokens(d_model + count), d_model) {

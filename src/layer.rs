@@ -43,6 +43,9 @@ pub(crate) struct Attention<'t, 'a> {
     /// Fraction bits of the values' projection.
     pub value_frac: i8,
     pub heads: usize,
+    /// Bits of the inputs that lie quantized in the work buffers, those of all the tokens: queries are projected from what keys
+    /// and values were.
+    pub quantized: Option<u8>,
 }
 
 /// Quantizes each token's hidden state as the input of a linear and multiplies; the fraction bits of what comes out.
@@ -52,10 +55,13 @@ fn project<E: Engine>(
     tensors: BlockTensors,
     role: Role,
     tokens: &Tokens<E>,
+    quantized: Option<u8>,
     work: &mut Work<E>,
 ) -> Result<i8, BlobError> {
     let linear = tensors.get(role)?;
-    quantize(engine, &linear, tokens, work);
+    if quantized != Some(linear.entry.in_bits) {
+        quantize(engine, &linear, tokens, work);
+    }
     multiply(engine, &linear, tokens.hidden.len() / linear.cols().max(1), work);
     Ok(linear.entry.out_frac)
 }
@@ -105,7 +111,7 @@ fn set<T>(slots: &mut [T], i: usize, value: T) {
     }
 }
 
-/// Projects the tokens' keys and values and stores them from `position` on.
+/// Projects the tokens' keys and values and stores them from `position` on; the bits of the tokens' inputs, which lie quantized.
 #[inline(never)]
 pub(crate) fn store_kv<E: Engine>(
     engine: E,
@@ -114,7 +120,7 @@ pub(crate) fn store_kv<E: Engine>(
     position: usize,
     kv: &mut Kv<E>,
     work: &mut Work<E>,
-) -> Result<(), BlobError> {
+) -> Result<Option<u8>, BlobError> {
     let mut quantized = None;
     for (side, role, rows, scales) in [
         (Side::Keys, key, &mut *kv.keys, &mut *kv.key_scales),
@@ -134,10 +140,11 @@ pub(crate) fn store_kv<E: Engine>(
             engine.store(wide, linear.entry.out_frac, heads, place, rows, scales);
         }
     }
-    Ok(())
+    Ok(quantized)
 }
 
-/// Projects the key and value of each beam's token and stores them at `position` of the beam's own.
+/// Projects the key and value of each beam's token and stores them at `position` of the beam's own; the bits of the tokens'
+/// inputs, which lie quantized.
 #[inline(never)]
 pub(crate) fn store_own<E: Engine>(
     engine: E,
@@ -146,7 +153,7 @@ pub(crate) fn store_own<E: Engine>(
     position: usize,
     slots: &mut Slots,
     work: &mut Work<E>,
-) -> Result<(), Error> {
+) -> Result<Option<u8>, Error> {
     let mut quantized = None;
     for (side, role) in [(Side::Keys, key), (Side::Values, value)] {
         let linear = &tensors.get(role)?;
@@ -168,7 +175,7 @@ pub(crate) fn store_own<E: Engine>(
             engine.store(wide, linear.entry.out_frac, heads, place, rows, scales);
         }
     }
-    Ok(())
+    Ok(quantized)
 }
 
 /// Attention of each token over the first `visible` positions, output projection, residual and norm.
@@ -185,7 +192,7 @@ pub(crate) fn attend<E: Engine>(
     let tensors = attention.tensors;
     let d_model = (spec.d_model as usize).max(1);
     let count = tokens.hidden.len() / d_model;
-    let frac = project(engine, tensors, attention.query, tokens, work)?;
+    let frac = project(engine, tensors, attention.query, tokens, attention.quantized, work)?;
     look_up(engine, attention, frac, [0, count * d_model, count * d_model, d_model], kv, visible, work);
     let frac = project_wide(engine, tensors, attention.out, attention.value_frac, count, work)?;
     add_norm(engine, tensors, attention.norm, spec, tokens, frac, work)
@@ -205,7 +212,7 @@ pub(crate) fn attend_own<E: Engine>(
     let tensors = attention.tensors;
     let d_model = (spec.d_model as usize).max(1);
     let count = tokens.hidden.len() / d_model;
-    let frac = project(engine, tensors, attention.query, tokens, work)?;
+    let frac = project(engine, tensors, attention.query, tokens, attention.quantized, work)?;
     for beam in 0..count {
         let kv = slots.kv::<E>(beam)?;
         let queries = [beam * d_model, (beam + 1) * d_model, count * d_model, d_model];
@@ -246,7 +253,7 @@ pub(crate) fn feed_forward<E: Engine>(
     work: &mut Work<E>,
 ) -> Result<(), BlobError> {
     let count = tokens.hidden.len() / (spec.d_model as usize).max(1);
-    let frac = project(engine, tensors, Role::Fc1, tokens, work)?;
+    let frac = project(engine, tensors, Role::Fc1, tokens, None, work)?;
     let wide = work.wide.get_mut(..count * block.ffn as usize).unwrap_or_default();
     engine.activate(wide, frac, block);
     let frac = project_wide(engine, tensors, Role::Fc2, frac, count, work)?;
