@@ -5,7 +5,7 @@ use crate::blob::Blob;
 use crate::blob::layout::Role;
 use crate::engine::{Engine, Room};
 use crate::error::Error;
-use crate::layer::{Attention, KeysValues, Tokens, attend, attend_own, feed_forward, store_own};
+use crate::layer::{Attention, KeysValues, Tokens, attend, attend_own, embed, feed_forward, store_own};
 use crate::observe::{Logits, Observer, Stage};
 use crate::search::Best;
 
@@ -88,7 +88,9 @@ fn blocks<'w, E: Engine>(
     let (d_model, position) = (blob.spec().d_model().max(1), caches.position);
     // The tokens' hidden states leave the work buffers while blocks use the others.
     let hidden = core::mem::take(&mut work.hidden).get_mut(..ids.len() * d_model).unwrap_or_default();
-    let mut tokens = Tokens { frac: embed(engine, blob, ids, position, hidden)?, hidden };
+    let table = blob.spec().header().target_embedding;
+    let frac = embed(engine, blob, table, ids.iter().map(|&id| (id, position)), hidden)?;
+    let mut tokens = Tokens { frac, hidden };
     show(0, position, &tokens, d_model, observer);
 
     let mut own = Carver::new(caches.own);
@@ -137,17 +139,6 @@ fn choose<E: Engine>(
         best.offer(first, logits);
     });
     Ok(best.id().unwrap_or(header.eos_id))
-}
-
-#[inline(never)]
-fn embed<E: Engine>(engine: E, blob: &Blob, ids: &[u16], position: usize, out: &mut [E::Hidden]) -> Result<i8, Error> {
-    let header = blob.spec().header();
-    let table = blob.table().get(header.target_embedding)?;
-    let steps = blob.table().get(header.positions)?;
-    for (&id, out) in ids.iter().zip(out.chunks_exact_mut(blob.spec().d_model().max(1))) {
-        engine.embed(&table, &steps, id, position as u16, out);
-    }
-    Ok(table.entry.embed_frac)
 }
 
 /// Self-attention of block `index`: each token's key and value go to `position` of its beam's caches, where all before it

@@ -5,7 +5,7 @@ use crate::blob::Blob;
 use crate::blob::layout::Role;
 use crate::engine::{Engine, Room};
 use crate::error::Error;
-use crate::layer::{Attention, KeysValues, Tokens, attend, feed_forward, store_kv};
+use crate::layer::{Attention, KeysValues, Tokens, attend, embed, feed_forward, store_kv};
 use crate::observe::{Observer, Stage};
 
 /// Encodes `ids` into `hidden` (`ids.len() x d_model`).
@@ -21,24 +21,15 @@ pub(crate) fn encode<'h, E: Engine>(
     observer: &mut impl Observer,
 ) -> Result<Tokens<'h, E>, Error> {
     let d_model = blob.spec().d_model();
-    let mut tokens = Tokens { frac: embed(engine, blob, ids, hidden)?, hidden };
+    let numbered = ids.iter().enumerate().map(|(position, &id)| (id, position));
+    let frac = embed(engine, blob, blob.spec().header().source_embedding, numbered, hidden)?;
+    let mut tokens = Tokens { frac, hidden };
     show(0, &tokens, d_model, observer);
     for i in 0..blob.spec().encoder_blocks() {
         block(engine, blob, i, &mut tokens, region, work)?;
         show(i + 1, &tokens, d_model, observer);
     }
     Ok(tokens)
-}
-
-#[inline(never)]
-fn embed<E: Engine>(engine: E, blob: &Blob, ids: &[u16], hidden: &mut [E::Hidden]) -> Result<i8, Error> {
-    let (spec, tensors) = (blob.spec(), blob.table());
-    let table = tensors.get(spec.header().source_embedding)?;
-    let steps = tensors.get(spec.header().positions)?;
-    for (position, (&id, row)) in ids.iter().zip(hidden.chunks_exact_mut(spec.d_model().max(1))).enumerate() {
-        engine.embed(&table, &steps, id, position as u16, row);
-    }
-    Ok(table.entry.embed_frac)
 }
 
 /// One block, in place: keys and values of all tokens first, then all attend, then all feed forward; as many at a time as

@@ -6,7 +6,7 @@
 
 use crate::arena::{Kv, Slots, Work};
 use crate::blob::layout::{Block, Role, SpecHeader};
-use crate::blob::{BlockTensors, Tensor};
+use crate::blob::{Blob, BlockTensors, Tensor};
 use crate::engine::{AttendScratch, Cached, Engine, Place, Side};
 use crate::error::{BlobError, Error};
 
@@ -46,6 +46,23 @@ pub(crate) struct Attention<'t, 'a> {
     /// Bits of the inputs that lie quantized in the work buffers, those of all the tokens: queries are projected from what keys
     /// and values were.
     pub quantized: Option<u8>,
+}
+
+/// Embeds each token's id at its position; the fraction bits of the hidden states.
+#[inline(never)]
+pub(crate) fn embed<E: Engine>(
+    engine: E,
+    blob: &Blob,
+    table: u32,
+    tokens: impl Iterator<Item = (u16, usize)>,
+    hidden: &mut [E::Hidden],
+) -> Result<i8, BlobError> {
+    let table = blob.table().get(table)?;
+    let steps = blob.table().get(blob.spec().header().positions)?;
+    for ((id, position), out) in tokens.zip(hidden.chunks_exact_mut(blob.spec().d_model().max(1))) {
+        engine.embed(&table, &steps, id, position as u16, out);
+    }
+    Ok(table.entry.embed_frac)
 }
 
 /// Quantizes each token's hidden state as the input of a linear and multiplies; the fraction bits of what comes out.
