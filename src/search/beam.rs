@@ -299,3 +299,92 @@ fn scaled(total: u64, log: i32) -> u64 {
     // A sum has at most 2^16 terms of at most 2^30.
     (((total >> 32) * factor) << 2) + (((total & 0xffff_ffff) * factor) >> 30)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::vec::Vec;
+
+    const VOCAB: usize = 9;
+    const EOS: u16 = 0;
+    const PAD: u16 = 8;
+
+    /// Logits that follow a history, Q16: any, but the same for the same history.
+    fn logits(seed: u64, history: &[u16]) -> Vec<i32> {
+        let mix = |h: u64, v: u64| (h ^ v).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
+        let state = history.iter().fold(seed | 1, |h, &id| mix(h, u64::from(id) + 1));
+        (0..VOCAB as u64).map(|id| (mix(mix(state, id), 7) >> 44) as i32 - (1 << 19)).collect()
+    }
+
+    /// ln of the probability of `id` after `history`.
+    fn log_probability(seed: u64, history: &[u16], id: u16) -> f64 {
+        let logits: Vec<f64> = logits(seed, history).iter().map(|&v| f64::from(v) / 65536.0).collect();
+        logits[id as usize] - logits.iter().map(|v| v.exp()).sum::<f64>().ln()
+    }
+
+    /// Searches with caches that hold the ids themselves; returns every finished hypothesis.
+    fn search(seed: u64, beams: usize, steps: usize) -> Vec<(Vec<u16>, f64)> {
+        let mut book = std::vec![0u128; book_bytes(MAX_BEAMS, steps).div_ceil(16)];
+        let rules = Rules { beams, steps, length_penalty: 1 << 16, start: PAD, eos: EOS, pad: PAD };
+        let mut search = BeamSearch::new(bytemuck::cast_slice_mut(&mut book), rules).unwrap();
+        let mut caches = std::vec![Vec::new(); beams];
+        for _ in 0..steps {
+            let next: Vec<(u16, u8)> = search.next().collect();
+            assert!((1..=beams).contains(&next.len()));
+            for (beam, &(id, place)) in next.iter().enumerate() {
+                assert!(next[..beam].iter().all(|&(_, other)| other != place), "two beams in a place");
+                caches[place as usize].push(id);
+                let all = logits(seed, &caches[place as usize]);
+                for first in (0..VOCAB).step_by(4) {
+                    let values = &all[first..(first + 4).min(VOCAB)];
+                    search.offer(beam, first, Logits::Fixed { values, frac: 16 });
+                }
+            }
+            if !search.advance(|(from, to)| caches[to as usize] = caches[from as usize].clone()) {
+                break;
+            }
+        }
+        let mut ids = std::vec![0; steps];
+        let mut found = Vec::new();
+        while let Some((len, score)) = search.read(found.len(), &mut ids) {
+            found.push((ids[..len].to_vec(), score as f64 / f64::from(1 << SCORE_FRAC)));
+        }
+        found
+    }
+
+    proptest! {
+        /// Keys and values are those of the hypothesis they are used for, and scores are its own.
+        #[test]
+        fn scores_are_those_of_the_ids(seed: u64, beams in 1usize..=MAX_BEAMS, steps in 1usize..12) {
+            let found = search(seed, beams, steps);
+            prop_assert!((1..=beams).contains(&found.len()));
+            prop_assert!(found.windows(2).all(|pair| pair[0].1 >= pair[1].1), "best first");
+            for (ids, score) in found {
+                prop_assert!(!ids.contains(&PAD) && ids.iter().position(|&id| id == EOS).is_none_or(|i| i + 1 == ids.len()));
+                prop_assert!(ids.last() == Some(&EOS) || ids.len() == steps);
+                prop_assert!(ids != [EOS], "only an empty text has an empty translation");
+                let (mut history, mut sum) = (std::vec![PAD], 0.0);
+                for &id in &ids {
+                    sum += log_probability(seed, &history, id);
+                    history.push(id);
+                }
+                prop_assert!((sum / ids.len() as f64 - score).abs() < 1e-3, "{:?} {} {}", ids, sum, score);
+            }
+        }
+
+        /// As many beams as there are hypotheses find the best of all.
+        #[test]
+        fn enough_beams_are_exhaustive(seed: u64) {
+            let best = search(seed, MAX_BEAMS, 2).remove(0).1;
+            let words = 1..PAD;
+            for first in words.clone() {
+                let one = log_probability(seed, &[PAD], first);
+                for second in [EOS].into_iter().chain(words.clone()) {
+                    let all = (one + log_probability(seed, &[PAD, first], second)) / 2.0;
+                    prop_assert!(best > all - 1e-3, "{} {} {} {}", first, second, all, best);
+                }
+            }
+        }
+    }
+}
