@@ -5,7 +5,7 @@ use crate::blob::Blob;
 use crate::blob::layout::Role;
 use crate::engine::{Engine, Room};
 use crate::error::Error;
-use crate::layer::{Attention, KeysValues, Tokens, attend, attend_own, embed, feed_forward, store_own};
+use crate::layer::{Attention, KeysValues, Tokens, attend, attend_own, embed, feed_forward, quantize, store_own};
 use crate::observe::{Logits, Observer, Stage};
 use crate::search::Best;
 
@@ -53,15 +53,7 @@ pub(crate) fn steps<E: Engine>(
     let position = caches.position;
     let tokens = blocks(engine, blob, ids, caches, work, observer)?;
     let output = blob.table().get(blob.spec().header().output)?;
-    let d_model = blob.spec().d_model().max(1);
-    for (i, (hidden, input)) in
-        tokens.hidden.chunks_exact(d_model).zip(work.input.chunks_exact_mut(d_model)).enumerate()
-    {
-        let scale = engine.input_of_hidden(&output, hidden, tokens.frac, input);
-        if let Some(place) = work.scales.get_mut(i) {
-            *place = scale;
-        }
-    }
+    quantize(engine, &output, &tokens, work);
     let input = work.input.get(..tokens.hidden.len()).unwrap_or_default();
     for first in (0..output.rows()).step_by(STRIP) {
         let rows = (output.rows() - first).min(STRIP);

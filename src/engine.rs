@@ -121,7 +121,7 @@ pub(crate) trait Engine: Copy {
     /// Embedding row `id` times the embedding scale, plus position `position`.
     fn embed(self, table: &Tensor, steps: &Tensor, id: u16, position: u16, out: &mut [Self::Hidden]);
 
-    /// A hidden state as the input of `linear`; `frac` are the hidden state's fraction bits.
+    /// A hidden state as the input of `linear`, of which the bits of its inputs alone matter; `frac` are the hidden state's fraction bits.
     fn input_of_hidden(
         self,
         linear: &Tensor,

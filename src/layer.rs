@@ -85,7 +85,7 @@ fn project<E: Engine>(
 
 /// Each token's hidden state as the input of `linear`, and of any linear whose inputs have as many bits.
 #[inline(never)]
-fn quantize<E: Engine>(engine: E, linear: &Tensor, tokens: &Tokens<E>, work: &mut Work<E>) {
+pub(crate) fn quantize<E: Engine>(engine: E, linear: &Tensor, tokens: &Tokens<E>, work: &mut Work<E>) {
     let width = linear.cols().max(1);
     let rows = tokens.hidden.chunks_exact(width).zip(work.input.chunks_exact_mut(width));
     for (i, (hidden, input)) in rows.enumerate() {

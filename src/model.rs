@@ -46,7 +46,7 @@ impl<'a> Model<'a> {
     ///
     /// # Errors
     ///
-    /// [`Error::Limits`] where a limit is zero or exceeds the model's positions.
+    /// [`Error::Limits`] where a limit is zero or exceeds the model's positions, or the beams [`MAX_BEAMS`](crate::MAX_BEAMS).
     pub const fn arena_plan(&self, limits: Limits) -> Result<ArenaPlan, Error> {
         ArenaPlan::new(self.blob.spec(), self.blob.engine(), limits)
     }

@@ -42,17 +42,18 @@ pub enum Logits<'a> {
 
 /// Receives what a translation computes. Every method has a default that does nothing and costs nothing.
 pub trait Observer {
-    /// The hidden state of the token at `position` after `stage`.
+    /// The hidden state of the token at `position` after `stage`; in a beam search, of each hypothesis' token.
     fn hidden(&mut self, stage: Stage, position: usize, row: Row<'_>) {
         let _ = (stage, position, row);
     }
 
-    /// Logits `first..` of `step`; calls cover the vocabulary in order.
+    /// Logits `first..` of `step`; calls cover the vocabulary in order, in a beam search for each hypothesis in turn.
     fn logits(&mut self, step: usize, first: usize, logits: Logits<'_>) {
         let _ = (step, first, logits);
     }
 
-    /// The token chosen at `step`. `Break` ends the translation after it.
+    /// The token chosen at `step`. `Break` ends the translation after it. A beam search knows its tokens in the end and does not
+    /// call this.
     fn token(&mut self, step: usize, id: u16) -> ControlFlow<()> {
         let _ = (step, id);
         ControlFlow::Continue(())

@@ -31,7 +31,7 @@ impl Translator<'_> {
     }
 
     /// [`Translator::translate`] of any bytes (what is not UTF-8 becomes U+FFFD) into any writer, which is not cleared,
-    /// with an observer.
+    /// with an observer. A beam search writes the text in the end and shows the observer no tokens: see [`Translator::search`].
     ///
     /// # Errors
     ///
@@ -42,7 +42,7 @@ impl Translator<'_> {
         observer: &mut impl Observer,
         out: &mut impl Write,
     ) -> Result<Stats, Error> {
-        self.target_len = 0;
+        (self.target_len, self.score) = (0, None);
         let header = *self.blob.spec().header();
         let codes = usize::from(self.blob.tokenizer().split_language(text).0.is_some());
         if self.tokenize(text)?.len() == codes + 1 {

@@ -60,7 +60,7 @@ pub struct Translator<'m> {
     pub(crate) beams: usize,
     length_penalty: u32,
     /// Of the last beam search's best hypothesis, Q24.
-    score: Option<i64>,
+    pub(crate) score: Option<i64>,
 }
 
 impl fmt::Debug for Translator<'_> {
@@ -213,6 +213,7 @@ impl<'m> Translator<'m> {
     /// [`Error::NothingToEncode`] where there are no ids.
     pub fn encode(&mut self, observer: &mut impl Observer) -> Result<(), Error> {
         self.encoded = false;
+        self.score = None;
         if self.source_len == 0 {
             return Err(Error::NothingToEncode);
         }
@@ -294,7 +295,8 @@ impl<'m> Translator<'m> {
         decoder::step(engine, blob, id, caches, &mut work, observer)
     }
 
-    /// Follows this many hypotheses at a time, at the start [`Limits::beams`]; 1 is greedy search.
+    /// Lets [`Translator::translate`] follow this many hypotheses at a time, at the start [`Limits::beams`]; with 1 it takes the
+    /// best token at each step.
     ///
     /// # Errors
     ///
@@ -307,8 +309,8 @@ impl<'m> Translator<'m> {
         Ok(())
     }
 
-    /// Compares finished hypotheses of a beam search by their sum of log-probabilities over this power, Q16, of their length:
-    /// 1 at the start; more favours longer ones.
+    /// Compares finished hypotheses of a beam search by their sum of log-probabilities over this power of their length, in Q16:
+    /// `1 << 16` at the start; more favours longer ones.
     pub const fn set_length_penalty(&mut self, power: u32) {
         self.length_penalty = power;
     }
@@ -319,8 +321,26 @@ impl<'m> Translator<'m> {
         self.score
     }
 
-    /// Searches the best hypotheses for the phrase that is encoded; the best one's ids become the target ids. Returns whether
-    /// it ends as a sentence does.
+    /// Searches the best hypothesis for the phrase that is encoded, its ids then being the target ids. Returns whether it ends as
+    /// a sentence does. A [`Translator::step`] after it needs a [`Translator::restart`].
+    ///
+    /// The observer gets the logits of some ids of each hypothesis after the other, and a hidden state of each; it gets no
+    /// tokens, which are known in the end.
+    ///
+    /// ```
+    /// # use latimer::{Arena, Limits, Model, arena_len, include_blob};
+    /// # static BLOB: &[u8] = include_blob!("example.blob");
+    /// # let model = Model::from_bytes(BLOB)?;
+    /// const LIMITS: Limits = Limits { beams: 4, ..Limits::DEFAULT };
+    /// let mut arena = Arena::<{ arena_len(BLOB, LIMITS) }>::new();
+    /// let mut translator = model.translator(arena.as_mut(), LIMITS)?;
+    /// translator.tokenize("Good morning.".as_bytes())?;
+    /// translator.encode(&mut ())?;
+    /// let whole = translator.search(&mut ())?;
+    /// let score = translator.score().map(|score| score as f32 / (1 << 24) as f32); // nats a token
+    /// assert!(!translator.target_ids().is_empty() && score < Some(0.0));
+    /// # Ok::<(), latimer::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -336,6 +356,8 @@ impl<'m> Translator<'m> {
         }
         with_engine!(self.blob, |engine| self.search_with(engine, observer))?;
         self.note_high_water();
+        // The caches are those of several hypotheses: a step needs a restart.
+        self.position = self.limits.target_tokens as usize;
         Ok(self.target_ids().last() == Some(&self.blob.spec().header().eos_id))
     }
 

@@ -39,7 +39,7 @@ pub struct Limits {
     pub beams: u16,
 }
 
-/// Beams at most.
+/// Most hypotheses that a beam search can follow.
 pub const MAX_BEAMS: usize = 8;
 
 impl Limits {
@@ -84,12 +84,12 @@ impl<const N: usize> Default for Arena<N> {
 ///
 /// # Panics
 ///
-/// Where the bytes are no blob of this version or the limits exceed the model's positions: in a `const`, a compile
-/// error. At run time call [`Model::arena_len`](crate::Model::arena_len), which returns the error.
+/// Where the bytes are no blob of this version, the limits exceed the model's positions or the beams [`MAX_BEAMS`]: in a
+/// `const`, a compile error. At run time call [`Model::arena_len`](crate::Model::arena_len), which returns the error.
 pub const fn arena_len(blob: &[u8], limits: Limits) -> usize {
     match try_arena_len(blob, limits) {
         Ok(len) => len,
-        Err(Error::Limits) => panic!("limits are zero, or exceed the model's positions"),
+        Err(Error::Limits) => panic!("limits are zero, or exceed the model's positions or eight beams"),
         Err(_) => panic!("not a latimer blob of this format version, or its engine's feature is off"),
     }
 }

@@ -13,6 +13,7 @@ use crate::text::Node;
 const LEAST_TOKENS: usize = 5;
 /// Logits of a beam that are made at a time.
 pub(crate) const STRIP: usize = 64;
+const _: () = assert!(STRIP.is_multiple_of(crate::kernel::ROWS), "strips are whole row blocks");
 /// Bytes of Viterbi work for each byte of normalized text.
 const NODE_BYTES: usize = size_of::<Node>();
 

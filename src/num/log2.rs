@@ -5,7 +5,7 @@ use super::exp2_neg;
 /// ln 2 in Q16.
 const LN_2: i64 = 45_426;
 
-/// `log2(v)` in Q16, rounded down; zero for zero.
+/// `log2(v)` in Q16, at most a unit and a half below; zero for zero.
 ///
 /// The logarithm's bits one by one, by squaring (Majithia and Levan 1973).
 ///
@@ -34,12 +34,13 @@ pub const fn log2(v: u64) -> i32 {
     log
 }
 
-/// The natural logarithm of `v * 2^-frac` in Q16.
-pub const fn ln(v: u64, frac: u32) -> i32 {
+/// The natural logarithm of `v * 2^-frac` in Q16, within two units; that of zero counts as that of one.
+pub const fn ln(v: u64, frac: u8) -> i32 {
     (((log2(v) as i64 - ((frac as i64) << 16)) * LN_2) >> 16) as i32
 }
 
-/// `base` to the power of `exponent` (Q16), in Q16; saturates. Exact for powers of one and of zero.
+/// `base` to the power of `exponent` (Q16), in Q16, at most 2^56; a base of zero counts as one. Exact for the exponents 0 and 1,
+/// else within a ten-thousandth where the power is below 2^12.
 pub const fn pow(base: u32, exponent: u32) -> u64 {
     match exponent {
         0 => return 1 << 16,
@@ -50,7 +51,11 @@ pub const fn pow(base: u32, exponent: u32) -> u64 {
     let (whole, part) = ((log >> 16) as u32, (log & 0xffff) as i32);
     // 2^part / 2, Q30.
     let half = exp2_neg(part - (1 << 16)) as u64;
-    if whole > 40 { u64::MAX >> 8 } else { (half << whole) >> 13 }
+    match whole {
+        0..=12 => half >> (13 - whole),
+        13..=39 => half << (whole - 13),
+        _ => 1 << 56,
+    }
 }
 
 #[cfg(test)]
@@ -77,6 +82,12 @@ mod tests {
             let want = (base as f64).powf(0.6);
             assert!((pow(base, 39_322) as f64 / 65536.0 / want - 1.0).abs() < 1e-4, "{base}");
         }
-        assert_eq!(pow(u32::MAX, u32::MAX), u64::MAX >> 8);
+        assert_eq!(pow(u32::MAX, u32::MAX), 1 << 56);
+        assert_eq!(pow(0, 99_999), 1 << 16);
+        for whole in 1..40u32 {
+            let found = pow(2, (whole << 16) + 0x8000) as f64;
+            let want = (f64::from(whole) + 16.5).exp2();
+            assert!((found / want - 1.0).abs() < 1e-4, "{whole}: {found} {want}");
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! Beam search in fixed point: the bits agree on every machine, whatever the engine.
 //!
-//! Each step looks at the best `2 * beams` continuations of all beams. Those among the first `beams` that end become
+//! Each step looks at the best `2 * beams` continuations of all beams, but for tokens that are less likely than the best of
+//! their beam by 14 nats. Those among the first `beams` that end become
 //! finished hypotheses, scored by their sum of log-probabilities over their length to the power of the length penalty; the
 //! best `beams` that do not end grow on. The search ends at the limit, or once `beams` are finished and the best that grows,
 //! scored at its present length, is no better than the worst of them. This is what transformers' `generate` does, but that
@@ -15,10 +16,11 @@ use core::cmp::Ordering;
 
 /// log2(e) in Q30.
 const LOG2_E: i32 = 1_549_082_005;
-/// Logits that are lower than the highest by more, nats in Q16, add less than a millionth to it.
+/// Tokens whose logits are lower than the highest by more, nats in Q16, have less than a millionth of its probability: they are
+/// neither summed nor chosen.
 const FAR: i32 = 14 << 16;
 /// Fraction bits of a finished hypothesis' score.
-pub(crate) const SCORE_FRAC: u32 = 24;
+const SCORE_FRAC: u32 = 24;
 
 /// A token of a hypothesis that grew.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
@@ -72,15 +74,17 @@ struct Live {
     id: u16,
     /// Where its keys and values lie.
     place: u8,
-    /// What is known of its next token: the best ones, the highest logit and the sum of all relative to that, Q30.
-    choices: u8,
+    /// How many of the best next tokens are known, and their highest logit.
+    choice_count: u8,
+    allowed: i32,
+    /// The highest logit, of a token that may not be chosen too, and the sum of all relative to that, Q30.
     highest: i32,
     total: u64,
 }
 
 impl Live {
     const fn new(sum: i32, id: u16, place: u8) -> Self {
-        Live { sum, id, place, choices: 0, highest: i32::MIN, total: 0 }
+        Live { sum, id, place, choice_count: 0, allowed: i32::MIN, highest: i32::MIN, total: 0 }
     }
 }
 
@@ -164,7 +168,7 @@ impl<'b> BeamSearch<'b> {
         let most = 2 * self.rules.beams;
         let Some(live) = self.live.get_mut(beam) else { return };
         let Some(choices) = self.choices.get_mut(beam * most..(beam + 1) * most) else { return };
-        let mut least = of_q16(live.highest.saturating_sub(FAR));
+        let mut least = of_q16(live.allowed.saturating_sub(FAR));
         for (id, &value) in (first as u32..).zip(values) {
             // Most are too low to count, and no NaN does.
             if value.partial_cmp(&least).is_none_or(Ordering::is_lt) {
@@ -175,17 +179,24 @@ impl<'b> BeamSearch<'b> {
             if below < 0 {
                 live.total = scaled(live.total, to_log2(below.saturating_neg()));
                 live.highest = logit;
-                least = of_q16(live.highest.saturating_sub(FAR));
             }
-            let (part, down) = exp2_parts(to_log2(below.clamp(0, FAR + 1)));
-            live.total += u64::from(part >> down.min(31));
-            let banned = id == self.rules.pad as u32 || (self.step == 0 && id == self.rules.eos as u32);
-            let full = live.choices as usize == most;
-            if banned || full && choices.last().is_none_or(|last| last.logit >= logit) {
+            if below <= FAR {
+                let (part, down) = exp2_parts(to_log2(below.max(0)));
+                live.total += u64::from(part >> down.min(31));
+            }
+            if id == self.rules.pad as u32 || (self.step == 0 && id == self.rules.eos as u32) {
                 continue;
             }
-            let len = (live.choices as usize + usize::from(!full)).min(choices.len());
-            live.choices = len as u8;
+            if logit > live.allowed {
+                live.allowed = logit;
+                least = of_q16(logit.saturating_sub(FAR));
+            }
+            let full = live.choice_count as usize == most;
+            if full && choices.last().is_none_or(|last| last.logit >= logit) {
+                continue;
+            }
+            let len = (live.choice_count as usize + usize::from(!full)).min(choices.len());
+            live.choice_count = len as u8;
             let Some(choices) = choices.get_mut(..len) else { continue };
             // Ids come in order: behind those that are equal.
             let place = choices.iter().take(len.saturating_sub(1)).take_while(|choice| choice.logit >= logit).count();
@@ -207,7 +218,8 @@ impl<'b> BeamSearch<'b> {
             // The best of each beam's best; of equal ones the earlier beam's.
             let mut best: Option<(i32, usize, u16)> = None;
             for (beam, (live, &used)) in old.iter().zip(&used).enumerate().take(self.live_count) {
-                let Some(choice) = self.choices.get(beam * 2 * beams + used).filter(|_| used < live.choices as usize)
+                let Some(choice) =
+                    self.choices.get(beam * 2 * beams + used).filter(|_| used < live.choice_count as usize)
                 else {
                     continue;
                 };
@@ -217,7 +229,9 @@ impl<'b> BeamSearch<'b> {
                 }
             }
             let Some((sum, beam, id)) = best else { break };
-            used.iter_mut().skip(beam).take(1).for_each(|used| *used += 1);
+            if let Some(used) = used.get_mut(beam) {
+                *used += 1;
+            }
             let parent = beam as u16;
             if id == eos || len == steps {
                 if rank < beams {
@@ -231,12 +245,19 @@ impl<'b> BeamSearch<'b> {
                 if let Some(live) = self.live.get_mut(grown) {
                     *live = Live::new(sum, id, place);
                 }
-                children.iter_mut().skip(place.into()).take(1).for_each(|child| *child = true);
+                if let Some(child) = children.get_mut(usize::from(place)) {
+                    *child = true;
+                }
                 grown += 1;
             }
         }
         self.live_count = grown;
         self.step = len;
+        let worst = self.finished.get(beams.saturating_sub(1)).filter(|_| self.finished_count == beams);
+        let improvable = |live: &Live| worst.is_none_or(|worst| score(live.sum) > worst.score);
+        if grown == 0 || !self.live.first().is_some_and(improvable) {
+            return false;
+        }
         // The first child of a hypothesis keeps its place; others get places that nobody keeps.
         let (mut taken, mut free) = ([false; MAX_BEAMS], 0u8);
         for live in self.live.iter_mut().take(grown) {
@@ -252,9 +273,7 @@ impl<'b> BeamSearch<'b> {
             copy((place, free));
             free += 1;
         }
-        let worst = self.finished.get(beams.saturating_sub(1)).filter(|_| self.finished_count == beams);
-        let improvable = |live: &Live| worst.is_none_or(|worst| score(live.sum) > worst.score);
-        grown > 0 && self.live.first().is_some_and(improvable)
+        true
     }
 
     /// Remembers a hypothesis if it is one of the best, behind those that are equal.
@@ -351,6 +370,28 @@ mod tests {
             found.push((ids[..len].to_vec(), score as f64 / f64::from(1 << SCORE_FRAC)));
         }
         found
+    }
+
+    /// Tokens that may not be chosen hide no others, however likely they are.
+    #[test]
+    fn what_is_banned_hides_nothing() {
+        let mut book = [0u128; 64];
+        let rules = Rules { beams: 2, steps: 3, length_penalty: 1 << 16, start: PAD, eos: EOS, pad: PAD };
+        let mut search = BeamSearch::new(bytemuck::cast_slice_mut(&mut book), rules).unwrap();
+        for step in 0..3 {
+            // The end of sentence leads by 30 nats at first, padding always.
+            let end = if step == 0 { 30 << 16 } else { 0 };
+            let count = search.next().len();
+            for beam in 0..count {
+                let values = [end, 3 << 16, 2 << 16, -(40 << 16), 0, 0, 0, 0, 30 << 16];
+                search.offer(beam, 0, Logits::Fixed { values: &values, frac: 16 });
+            }
+            search.advance(|_| {});
+        }
+        let mut ids = [0; 3];
+        let (len, score) = search.read(0, &mut ids).unwrap();
+        assert_eq!((len, ids), (3, [1, 1, 1]));
+        assert!((score as f64 / f64::from(1 << SCORE_FRAC) + 27.0).abs() < 0.8, "{score}");
     }
 
     proptest! {

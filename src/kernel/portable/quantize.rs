@@ -2,14 +2,22 @@
 
 use crate::num::high_product;
 
-/// What can be quantized.
-pub trait Element: Copy {
+/// Not for other types: kernels tell elements and codes by their size.
+trait Sealed {}
+impl Sealed for i16 {}
+impl Sealed for i32 {}
+impl Sealed for u8 {}
+
+/// What can be quantized: i16 and i32.
+#[expect(private_bounds, reason = "sealed")]
+pub trait Element: Copy + Sealed {
     /// Its value.
     fn wide(self) -> i32;
 }
 
-/// What holds a code.
-pub trait Code: Copy {
+/// What holds a code: i16 and bytes.
+#[expect(private_bounds, reason = "sealed")]
+pub trait Code: Copy + Sealed {
     /// The code, which fits.
     fn of(code: i32) -> Self;
 }

@@ -13,6 +13,7 @@ use super::{Packing, ROWS, portable};
 use core::arch::x86_64::*;
 use core::mem::MaybeUninit;
 use tiles::{tiles_i4, tiles_i8, tiles_pairs};
+use wide::Wide;
 
 /// Vectors that share a pass over the weights while there are as many, and the blocks taken together then: of sixteen
 /// registers, and of thirty-two, most hold sums.
@@ -46,17 +47,25 @@ pub fn specialized<R>(f: impl FnOnce() -> R) -> R {
 
 /// [`portable::multiply`].
 pub fn multiply(packing: Packing, weights: &[u8], cols: usize, x: &[i16], rows: usize, out: &mut [i32]) {
-    multiply_by(wide::has(), packing, weights, cols, x, rows, out);
+    multiply_by(Wide::detect(), packing, weights, cols, x, rows, out);
 }
 
 /// [`multiply`] with AVX2 where the processor has AVX-512 too.
 #[cfg(test)]
 pub fn multiply_narrow(packing: Packing, weights: &[u8], cols: usize, x: &[i16], rows: usize, out: &mut [i32]) {
-    multiply_by(false, packing, weights, cols, x, rows, out);
+    multiply_by(None, packing, weights, cols, x, rows, out);
 }
 
-/// [`multiply`]; `wide` only where the processor has AVX-512.
-fn multiply_by(wide: bool, packing: Packing, weights: &[u8], cols: usize, x: &[i16], rows: usize, out: &mut [i32]) {
+/// [`multiply`].
+fn multiply_by(
+    wide: Option<Wide>,
+    packing: Packing,
+    weights: &[u8],
+    cols: usize,
+    x: &[i16],
+    rows: usize,
+    out: &mut [i32],
+) {
     let (cols, rows) = (cols.max(1), rows.max(1));
     match Plan::of(packing, cols, wide) {
         Some(plan) if std::is_x86_feature_detected!("avx2") => {
@@ -77,13 +86,13 @@ struct Plan {
     block_len: usize,
     /// Columns of a group.
     group: usize,
-    /// With AVX-512.
-    wide: bool,
+    /// AVX-512, to be used.
+    wide: Option<Wide>,
 }
 
 impl Plan {
     /// `None` for what the portable kernel must do.
-    fn of(packing: Packing, cols: usize, wide: bool) -> Option<Self> {
+    fn of(packing: Packing, cols: usize, wide: Option<Wide>) -> Option<Self> {
         let block_len = packing.block_len(cols)?;
         // Four bits a weight make half the tiles for the same activations.
         let quads = block_len / TILE * packing.tile_columns() / 4;
@@ -109,8 +118,8 @@ impl Matrix<'_> {
                 let x = many.each_ref().map(|vector| vector.as_ref().map_or(&[][..], |(x, _)| x));
                 let out = many.each_mut().map(|vector| vector.as_mut().map_or(&mut [][..], |(_, out)| out));
                 match self.plan.wide {
-                    true => self.vectors::<MANY, WIDE_BLOCKS_OF_MANY>(x, out),
-                    false => self.vectors::<MANY, BLOCKS_OF_MANY>(x, out),
+                    Some(_) => self.vectors::<MANY, WIDE_BLOCKS_OF_MANY>(x, out),
+                    None => self.vectors::<MANY, BLOCKS_OF_MANY>(x, out),
                 }
                 continue;
             }
@@ -189,17 +198,17 @@ impl Matrix<'_> {
 #[target_feature(enable = "avx2")]
 fn tile_sums<const N: usize, const B: usize>(
     packing: Packing,
-    wide: bool,
+    wide: Option<Wide>,
     tiles: [&[[u8; TILE]]; B],
     x: &[[Quad; N]],
 ) -> [[__m256i; B]; N] {
-    // SAFETY (of all three): the plan is wide where the processor has AVX-512.
+    // SAFETY (of all three): there is a `Wide` where the processor has AVX-512.
     match packing {
-        Packing::Int4(_) if wide => unsafe { wide::tiles_i4(tiles, x) },
+        Packing::Int4(_) if wide.is_some() => unsafe { wide::tiles_i4(tiles, x) },
         Packing::Int4(_) => tiles_i4(tiles, x),
-        Packing::Int8Pairs if wide => unsafe { wide::tiles_i8::<N, B, true>(tiles, x) },
+        Packing::Int8Pairs if wide.is_some() => unsafe { wide::tiles_i8::<N, B, true>(tiles, x) },
         Packing::Int8Pairs => tiles_pairs(tiles, x),
-        _ if wide => unsafe { wide::tiles_i8::<N, B, false>(tiles, x) },
+        _ if wide.is_some() => unsafe { wide::tiles_i8::<N, B, false>(tiles, x) },
         _ => tiles_i8(tiles, x),
     }
 }

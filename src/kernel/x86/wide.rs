@@ -5,10 +5,16 @@
 use super::{Quad, TILE};
 use core::arch::x86_64::*;
 
-/// Whether the processor has what these functions need.
-pub fn has() -> bool {
-    use std::is_x86_feature_detected as has;
-    has!("avx2") && has!("avx512f") && has!("avx512bw") && has!("avx512vl") && has!("avx512vnni")
+/// A processor that has what these functions need: nothing else makes one.
+#[derive(Clone, Copy)]
+pub struct Wide(());
+
+impl Wide {
+    pub fn detect() -> Option<Self> {
+        use std::is_x86_feature_detected as has;
+        let all = has!("avx2") && has!("avx512f") && has!("avx512bw") && has!("avx512vl") && has!("avx512vnni");
+        all.then_some(Wide(()))
+    }
 }
 
 /// Tiles of bytes, or with `PAIRS` of pairs of bytes.
