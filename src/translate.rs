@@ -42,7 +42,7 @@ impl Translator<'_> {
         observer: &mut impl Observer,
         out: &mut impl Write,
     ) -> Result<Stats, Error> {
-        (self.target_len, self.score) = (0, None);
+        self.forget();
         let header = *self.blob.spec().header();
         let codes = usize::from(self.blob.tokenizer().split_language(text).0.is_some());
         if self.tokenize(text)?.len() == codes + 1 {

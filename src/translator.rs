@@ -59,8 +59,10 @@ pub struct Translator<'m> {
     high_water: usize,
     pub(crate) beams: usize,
     length_penalty: u32,
-    /// Of the last beam search's best hypothesis, Q24.
-    pub(crate) score: Option<i64>,
+    /// The last beam search and how many hypotheses it finished.
+    searched: Option<(Rules, usize)>,
+    /// Of the hypothesis that is the target ids, Q24.
+    score: Option<i64>,
 }
 
 impl fmt::Debug for Translator<'_> {
@@ -112,6 +114,7 @@ impl<'m> Translator<'m> {
             book,
             beams: limits.beams as usize,
             length_penalty: 1 << 16,
+            searched: None,
             score: None,
             region: carver.rest(),
             cross_len: 0,
@@ -213,7 +216,7 @@ impl<'m> Translator<'m> {
     /// [`Error::NothingToEncode`] where there are no ids.
     pub fn encode(&mut self, observer: &mut impl Observer) -> Result<(), Error> {
         self.encoded = false;
-        self.score = None;
+        (self.score, self.searched) = (None, None);
         if self.source_len == 0 {
             return Err(Error::NothingToEncode);
         }
@@ -321,6 +324,30 @@ impl<'m> Translator<'m> {
         self.score
     }
 
+    /// Forgets the last translation.
+    pub(crate) const fn forget(&mut self) {
+        self.target_len = 0;
+        (self.score, self.searched) = (None, None);
+    }
+
+    /// Hypotheses of the last beam search, the best first: as many as beams, or fewer where no more ended.
+    pub const fn hypotheses(&self) -> usize {
+        match self.searched {
+            Some((_, count)) => count,
+            None => 0,
+        }
+    }
+
+    /// Makes hypothesis `number`, 0 being the best, the target ids, and its score the one that [`Translator::score`] gives; false
+    /// where there are fewer.
+    pub fn choose_hypothesis(&mut self, number: usize) -> bool {
+        let Some((rules, count)) = self.searched else { return false };
+        let Ok(search) = BeamSearch::reopened(self.book, rules, count) else { return false };
+        let Some((len, score)) = search.read(number, self.target_ids) else { return false };
+        (self.target_len, self.score) = (len, Some(score));
+        true
+    }
+
     /// Searches the best hypothesis for the phrase that is encoded, its ids then being the target ids. Returns whether it ends as
     /// a sentence does. A [`Translator::step`] after it needs a [`Translator::restart`].
     ///
@@ -339,6 +366,7 @@ impl<'m> Translator<'m> {
     /// let whole = translator.search(&mut ())?;
     /// let score = translator.score().map(|score| score as f32 / (1 << 24) as f32); // nats a token
     /// assert!(!translator.target_ids().is_empty() && score < Some(0.0));
+    /// assert!((1..=4).contains(&translator.hypotheses()) && translator.choose_hypothesis(0));
     /// # Ok::<(), latimer::Error>(())
     /// ```
     ///
@@ -346,8 +374,7 @@ impl<'m> Translator<'m> {
     ///
     /// [`Error::OutOfSteps`] where nothing is encoded, [`Error::Limits`] where the arena was sized for greedy search.
     pub fn search(&mut self, observer: &mut impl Observer) -> Result<bool, Error> {
-        self.target_len = 0;
-        self.score = None;
+        self.forget();
         if self.limits.beams < 2 {
             return Err(Error::Limits);
         }
@@ -415,9 +442,8 @@ impl<'m> Translator<'m> {
                 break;
             }
         }
-        if let Some((len, score)) = search.read(0, self.target_ids) {
-            (self.target_len, self.score) = (len, Some(score));
-        }
+        self.searched = Some((rules, search.count()));
+        self.choose_hypothesis(0);
         Ok(())
     }
 

@@ -54,6 +54,19 @@ fn f16_finds_what_the_reference_finds() {
                     }
                 }
                 assert!(found.len() > 1 && !found.contains(&76), "neither empty nor pad: {found:?}");
+
+                // All hypotheses differ, the best first; none is there that was not found.
+                let (mut all_ids, mut scores) = (Vec::new(), Vec::new());
+                for number in 0..translator.hypotheses() {
+                    assert!(translator.choose_hypothesis(number));
+                    all_ids.push(translator.target_ids().to_vec());
+                    scores.push(translator.score().unwrap());
+                }
+                assert!((1..=beams).contains(&scores.len()) && scores.is_sorted_by(|a, b| a >= b), "{scores:?}");
+                all_ids.sort();
+                all_ids.dedup();
+                assert_eq!(all_ids.len(), scores.len());
+                assert!(!translator.choose_hypothesis(scores.len()));
             }
         }
         assert!(same * 100 >= all * 95, "seed {seed}: {same} of {all}");

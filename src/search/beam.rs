@@ -134,6 +134,16 @@ impl<'b> BeamSearch<'b> {
         })
     }
 
+    /// A search that has ended, by its book and the number of its finished hypotheses.
+    pub fn reopened(book: &'b mut [u8], rules: Rules, finished: usize) -> Result<Self, Error> {
+        Ok(BeamSearch { finished_count: finished, ..Self::new(book, rules)? })
+    }
+
+    /// Hypotheses that have finished.
+    pub const fn count(&self) -> usize {
+        self.finished_count
+    }
+
     /// Tokens that the decoder reads next, and the places of their keys and values.
     pub fn next(&self) -> impl ExactSizeIterator<Item = (u16, u8)> {
         self.live.iter().take(self.live_count).map(|live| (live.id, live.place))
