@@ -432,8 +432,8 @@ impl<'m> Translator<'m> {
                 for block in (0..spec.decoder_blocks()).filter_map(|block| spec.decoder_block(block)) {
                     let len = Slots::len::<E>(room, spec.d_model(), block.heads as usize);
                     let [from, to] = [from, to].map(|place| start + place as usize * len);
-                    if to + len <= own.len() && from + len <= own.len() {
-                        own.copy_within(from..from + len, to);
+                    if let Ok([from, to]) = own.get_disjoint_mut([from..from + len, to..to + len]) {
+                        to.iter_mut().zip(&*from).for_each(|(to, from)| *to = *from);
                     }
                     start += beams * len;
                 }
