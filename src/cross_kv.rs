@@ -23,7 +23,7 @@ pub(crate) fn project<E: Engine>(
         let heads = block.heads as usize;
         let tensors = tensors.decoder(spec.encoder_blocks(), i);
         let mut kv = Kv::<E>::carve(&mut carver, Room::exact(tokens.hidden.len() / d_model), d_model, heads)?;
-        let projections = KeysValues { tensors, key: Role::CrossK, value: Role::CrossV, heads };
+        let projections = KeysValues { tensors, key: Role::CrossK, value: Role::CrossV, d_model, heads };
         let together = work.tokens(d_model);
         for (n, tokens) in tokens.parts(together, d_model).enumerate() {
             store_kv(engine, projections, &tokens, n * together, &mut kv, work)?;

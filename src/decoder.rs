@@ -15,7 +15,7 @@ pub(crate) struct Caches<'c> {
     pub cross: &'c mut [u8],
     /// Self-attention keys and values of every block and beam.
     pub own: &'c mut [u8],
-    /// Places that the beams share out among themselves, and where each one is.
+    /// Places that there are in `own`, and the one of each beam.
     pub beams: usize,
     pub places: &'c [u8],
     /// Source tokens of the phrase.
@@ -146,17 +146,9 @@ fn attend_to_own<E: Engine>(
 ) -> Result<(), Error> {
     let (spec, tensors) = (blob.spec(), blob.table().decoder(blob.spec().encoder_blocks(), index));
     let Some(heads) = spec.decoder_block(index).map(|block| block.heads as usize) else { return Ok(()) };
-    let projections = KeysValues { tensors, key: Role::SelfK, value: Role::SelfV, heads };
+    let projections = KeysValues { tensors, key: Role::SelfK, value: Role::SelfV, d_model: spec.d_model(), heads };
     let quantized = store_own(engine, projections, tokens, position, slots, work)?;
-    let attention = Attention {
-        tensors,
-        query: Role::SelfQ,
-        out: Role::SelfOut,
-        norm: Role::SelfNorm,
-        value_frac: tensors.out_frac(Role::SelfV)?,
-        heads,
-        quantized,
-    };
+    let attention = Attention::own(tensors, heads, quantized)?;
     attend_own(engine, attention, spec.header(), tokens, slots, position + 1, work)
 }
 

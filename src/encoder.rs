@@ -49,21 +49,14 @@ fn block<E: Engine>(
     let (heads, count) = (block.heads as usize, tokens.hidden.len() / d_model);
     let mut kv = Kv::<E>::carve(&mut Carver::new(region), Room::exact(count), d_model, heads)?;
 
-    let projections = KeysValues { tensors, key: Role::SelfK, value: Role::SelfV, heads };
+    let projections = KeysValues { tensors, key: Role::SelfK, value: Role::SelfV, d_model, heads };
     let together = work.tokens(d_model);
     let mut quantized = None;
     for (n, tokens) in tokens.parts(together, d_model).enumerate() {
         quantized = store_kv(engine, projections, &tokens, n * together, &mut kv, work)?;
     }
-    let attention = Attention {
-        tensors,
-        query: Role::SelfQ,
-        out: Role::SelfOut,
-        norm: Role::SelfNorm,
-        value_frac: tensors.out_frac(Role::SelfV)?,
-        heads,
-        quantized: quantized.filter(|_| work.tokens(d_model + count) >= count),
-    };
+    let quantized = quantized.filter(|_| work.tokens(d_model + count) >= count);
+    let attention = Attention::own(tensors, heads, quantized)?;
     // A token's scores lie beside its query.
     for mut tokens in tokens.parts(work.tokens(d_model + count), d_model) {
         attend(engine, attention, header, &mut tokens, &kv, count, work)?;

@@ -1,5 +1,5 @@
 //! Sublayers that encoder and decoder blocks share: project keys and values, attend, feed forward. Each takes a block
-//! of tokens; the decoder's block is one token.
+//! of tokens; the decoder's block is a token of each beam.
 //!
 //! What has a tensor or scratch of its own is not inlined: a stack holds one of them at a time, and observers have no
 //! copies.
@@ -30,6 +30,7 @@ pub(crate) struct KeysValues<'t, 'a> {
     pub tensors: BlockTensors<'t, 'a>,
     pub key: Role,
     pub value: Role,
+    pub d_model: usize,
     pub heads: usize,
 }
 
@@ -46,6 +47,15 @@ pub(crate) struct Attention<'t, 'a> {
     /// Bits of the inputs that lie quantized in the work buffers, those of all the tokens: queries are projected from what keys
     /// and values were.
     pub quantized: Option<u8>,
+}
+
+impl<'t, 'a> Attention<'t, 'a> {
+    /// A block's attention to its own tokens.
+    pub fn own(tensors: BlockTensors<'t, 'a>, heads: usize, quantized: Option<u8>) -> Result<Self, BlobError> {
+        let value_frac = tensors.out_frac(Role::SelfV)?;
+        let (query, out, norm) = (Role::SelfQ, Role::SelfOut, Role::SelfNorm);
+        Ok(Attention { tensors, query, out, norm, value_frac, heads, quantized })
+    }
 }
 
 /// Embeds each token's id at its position; the fraction bits of the hidden states.
@@ -65,19 +75,22 @@ pub(crate) fn embed<E: Engine>(
     Ok(table.entry.embed_frac)
 }
 
-/// Quantizes each token's hidden state as the input of a linear and multiplies; the fraction bits of what comes out.
+/// Quantizes each token's hidden state as the input of a linear, unless it lies quantized to as many bits, and multiplies; the
+/// fraction bits of what comes out.
 #[inline(never)]
 fn project<E: Engine>(
     engine: E,
     tensors: BlockTensors,
     role: Role,
     tokens: &Tokens<E>,
-    quantized: Option<u8>,
+    quantized: &mut Option<u8>,
     work: &mut Work<E>,
 ) -> Result<i8, BlobError> {
     let linear = tensors.get(role)?;
-    if quantized != Some(linear.entry.in_bits) {
+    let bits = Some(linear.entry.in_bits);
+    if *quantized != bits {
         quantize(engine, &linear, tokens, work);
+        *quantized = bits;
     }
     multiply(engine, &linear, tokens.hidden.len() / linear.cols().max(1), work);
     Ok(linear.entry.out_frac)
@@ -132,29 +145,22 @@ fn set<T>(slots: &mut [T], i: usize, value: T) {
 #[inline(never)]
 pub(crate) fn store_kv<E: Engine>(
     engine: E,
-    KeysValues { tensors, key, value, heads }: KeysValues,
+    KeysValues { tensors, key, value, d_model, heads }: KeysValues,
     tokens: &Tokens<E>,
     position: usize,
     kv: &mut Kv<E>,
     work: &mut Work<E>,
 ) -> Result<Option<u8>, BlobError> {
-    let mut quantized = None;
+    let (d_model, mut quantized) = (d_model.max(1), None);
     for (side, role, rows, scales) in [
         (Side::Keys, key, &mut *kv.keys, &mut *kv.key_scales),
         (Side::Values, value, &mut *kv.values, &mut *kv.value_scales),
     ] {
-        let linear = &tensors.get(role)?;
-        let d_model = linear.rows().max(1);
+        let frac = project(engine, tensors, role, tokens, &mut quantized, work)?;
         let count = tokens.hidden.len() / d_model;
-        let bits = Some(linear.entry.in_bits);
-        if quantized != bits {
-            quantize(engine, linear, tokens, work);
-            quantized = bits;
-        }
-        multiply(engine, linear, count, work);
         for (i, wide) in work.wide.chunks_exact(d_model).take(count).enumerate() {
             let place = Place { side, position: position + i, room: kv.room };
-            engine.store(wide, linear.entry.out_frac, heads, place, rows, scales);
+            engine.store(wide, frac, heads, place, rows, scales);
         }
     }
     Ok(quantized)
@@ -165,23 +171,16 @@ pub(crate) fn store_kv<E: Engine>(
 #[inline(never)]
 pub(crate) fn store_own<E: Engine>(
     engine: E,
-    KeysValues { tensors, key, value, heads }: KeysValues,
+    KeysValues { tensors, key, value, d_model, heads }: KeysValues,
     tokens: &Tokens<E>,
     position: usize,
     slots: &mut Slots,
     work: &mut Work<E>,
 ) -> Result<Option<u8>, Error> {
-    let mut quantized = None;
+    let (d_model, mut quantized) = (d_model.max(1), None);
     for (side, role) in [(Side::Keys, key), (Side::Values, value)] {
-        let linear = &tensors.get(role)?;
-        let d_model = linear.rows().max(1);
+        let frac = project(engine, tensors, role, tokens, &mut quantized, work)?;
         let count = tokens.hidden.len() / d_model;
-        let bits = Some(linear.entry.in_bits);
-        if quantized != bits {
-            quantize(engine, linear, tokens, work);
-            quantized = bits;
-        }
-        multiply(engine, linear, count, work);
         for (beam, wide) in work.wide.chunks_exact(d_model).take(count).enumerate() {
             let kv = slots.kv::<E>(beam)?;
             let place = Place { side, position, room: kv.room };
@@ -189,7 +188,7 @@ pub(crate) fn store_own<E: Engine>(
                 Side::Keys => (kv.keys, kv.key_scales),
                 Side::Values => (kv.values, kv.value_scales),
             };
-            engine.store(wide, linear.entry.out_frac, heads, place, rows, scales);
+            engine.store(wide, frac, heads, place, rows, scales);
         }
     }
     Ok(quantized)
@@ -209,7 +208,7 @@ pub(crate) fn attend<E: Engine>(
     let tensors = attention.tensors;
     let d_model = (spec.d_model as usize).max(1);
     let count = tokens.hidden.len() / d_model;
-    let frac = project(engine, tensors, attention.query, tokens, attention.quantized, work)?;
+    let frac = project(engine, tensors, attention.query, tokens, &mut { attention.quantized }, work)?;
     look_up(engine, attention, frac, [0, count * d_model, count * d_model, d_model], kv, visible, work);
     let frac = project_wide(engine, tensors, attention.out, attention.value_frac, count, work)?;
     add_norm(engine, tensors, attention.norm, spec, tokens, frac, work)
@@ -229,7 +228,7 @@ pub(crate) fn attend_own<E: Engine>(
     let tensors = attention.tensors;
     let d_model = (spec.d_model as usize).max(1);
     let count = tokens.hidden.len() / d_model;
-    let frac = project(engine, tensors, attention.query, tokens, attention.quantized, work)?;
+    let frac = project(engine, tensors, attention.query, tokens, &mut { attention.quantized }, work)?;
     for beam in 0..count {
         let kv = slots.kv::<E>(beam)?;
         let queries = [beam * d_model, (beam + 1) * d_model, count * d_model, d_model];
@@ -270,7 +269,7 @@ pub(crate) fn feed_forward<E: Engine>(
     work: &mut Work<E>,
 ) -> Result<(), BlobError> {
     let count = tokens.hidden.len() / (spec.d_model as usize).max(1);
-    let frac = project(engine, tensors, Role::Fc1, tokens, None, work)?;
+    let frac = project(engine, tensors, Role::Fc1, tokens, &mut None, work)?;
     let wide = work.wide.get_mut(..count * block.ffn as usize).unwrap_or_default();
     engine.activate(wide, frac, block);
     let frac = project_wide(engine, tensors, Role::Fc2, frac, count, work)?;

@@ -2,6 +2,8 @@
 
 use super::exp2_neg;
 
+/// log2(e) in Q30.
+pub(crate) const LOG2_E: i32 = 1_549_082_005;
 /// ln 2 in Q16.
 const LN_2: i64 = 45_426;
 

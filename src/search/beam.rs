@@ -9,13 +9,12 @@
 
 use crate::arena::{Carver, MAX_BEAMS};
 use crate::error::Error;
+use crate::num::log2::LOG2_E;
 use crate::num::{exp2_neg, exp2_parts, high_product, ln, pow, round_shift, saturate_i32};
 use crate::observe::Logits;
 use bytemuck::{Pod, Zeroable};
 use core::cmp::Ordering;
 
-/// log2(e) in Q30.
-const LOG2_E: i32 = 1_549_082_005;
 /// Tokens whose logits are lower than the highest by more, nats in Q16, have less than a millionth of its probability: they are
 /// neither summed nor chosen.
 const FAR: i32 = 14 << 16;

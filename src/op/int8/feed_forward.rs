@@ -4,7 +4,7 @@ use crate::blob::spec::Activation;
 use crate::num::{exp2_neg, round_shift, saturate_i32};
 
 /// log2(e) in Q30.
-const LOG2_E: i64 = 1_549_082_005;
+const LOG2_E: i64 = crate::num::log2::LOG2_E as i64;
 
 /// The activation, in place; `frac` are the fraction bits.
 pub(super) fn activate(x: &mut [i32], frac: i8, activation: Activation) {
