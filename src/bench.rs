@@ -191,7 +191,7 @@ pub fn attend<M: Marks>(memory: &mut [u8], lookup: &Lookup, part: Part) -> Optio
     let values = Cached::<Int8> { rows: values, scales, room, visible };
     let block = (together * d_model).max(1);
     if let Part::Whole = part {
-        let mut scratch = AttendScratch { scores, inputs };
+        let mut scratch = AttendScratch { scores, inputs, watched: None };
         measure::<M, _>(|| {
             for queries in query.chunks_mut(block) {
                 Int8.attend(queries, d_model, 16, keys, values, 16, heads, &mut scratch);

@@ -1,6 +1,6 @@
 //! One decoder step: target ids in, one of each beam, logits out.
 
-use crate::arena::{Carver, Kv, Limits, STRIP, Slots, Work};
+use crate::arena::{Carver, Kv, STRIP, Slots, Work};
 use crate::blob::Blob;
 use crate::blob::layout::Role;
 use crate::engine::{Engine, Room};
@@ -20,66 +20,72 @@ pub(crate) struct Caches<'c> {
     pub places: &'c [u8],
     /// Source tokens of the phrase.
     pub source_len: usize,
-    pub limits: Limits,
+    /// Positions that a beam has room for.
+    pub steps: usize,
     /// Of the tokens.
     pub position: usize,
+    /// A head of the cross-attention, by its block, that is watched.
+    pub watched: Option<(u8, u8)>,
 }
 
-/// Runs `id` through the decoder; returns the id with the highest logit, pad excluded, ties to the
+/// Runs `id` through the decoder; returns the id with the highest logit but for those that are `never` chosen, ties to the
 /// lower id.
 pub(crate) fn step<E: Engine>(
     engine: E,
     blob: &Blob,
-    id: u16,
+    (id, never): (u16, [u16; 2]),
     caches: Caches,
     work: &mut Work<E>,
     observer: &mut impl Observer,
 ) -> Result<u16, Error> {
     let position = caches.position;
-    let tokens = blocks(engine, blob, &[id], caches, work, observer)?;
-    choose(engine, blob, position, &tokens, work, observer)
+    let hidden = core::mem::take(&mut work.hidden);
+    let tokens = blocks(engine, blob, (&[id], hidden), caches, work, observer)?;
+    choose(engine, blob, (position, never), &tokens, work, observer)
 }
 
-/// Runs the id of each beam through the decoder; `offer` gets their logits, a strip of each beam after the other.
-pub(crate) fn steps<E: Engine>(
-    engine: E,
-    blob: &Blob,
-    ids: &[u16],
-    caches: Caches,
-    work: &mut Work<E>,
-    observer: &mut impl Observer,
-    mut offer: impl FnMut(usize, usize, Logits<'_>),
-) -> Result<(), Error> {
-    let position = caches.position;
-    let tokens = blocks(engine, blob, ids, caches, work, observer)?;
-    let output = blob.table().get(blob.spec().header().output)?;
-    quantize(engine, &output, &tokens, work);
-    let input = work.input.get(..tokens.hidden.len()).unwrap_or_default();
-    for first in (0..output.rows()).step_by(STRIP) {
-        let rows = (output.rows() - first).min(STRIP);
-        let strips = work.wide.get_mut(..ids.len() * rows).unwrap_or_default();
-        engine.logits_of(&output, first, input, work.scales, strips);
-        for (beam, strip) in strips.chunks_exact(rows.max(1)).enumerate() {
-            observer.logits(position, first, E::logits_row(&output, strip));
-            offer(beam, first, E::logits_row(&output, strip));
-        }
-    }
-    Ok(())
-}
-
-/// Embeds and runs all blocks.
-#[inline(always)]
-fn blocks<'w, E: Engine>(
+/// Runs the id of each beam through the decoder; `offer` gets their logits, a strip of each beam after the other, and the
+/// memory where their hidden states were, which is returned.
+pub(crate) fn steps<'w, E: Engine>(
     engine: E,
     blob: &Blob,
     ids: &[u16],
     caches: Caches,
     work: &mut Work<'w, E>,
     observer: &mut impl Observer,
-) -> Result<Tokens<'w, E>, Error> {
+    mut offer: impl FnMut(&mut [u8], (usize, usize), Logits<'_>),
+) -> Result<&'w mut [u8], Error> {
+    let position = caches.position;
+    let hidden = core::mem::take(&mut work.hidden);
+    let tokens = blocks(engine, blob, (ids, &mut *hidden), caches, work, observer)?;
+    let output = blob.table().get(blob.spec().header().output)?;
+    quantize(engine, &output, &tokens, work);
+    let input = work.input.get(..tokens.hidden.len()).unwrap_or_default();
+    let spare = bytemuck::try_cast_slice_mut(hidden).unwrap_or_default();
+    for first in (0..output.rows()).step_by(STRIP) {
+        let rows = (output.rows() - first).min(STRIP);
+        let strips = work.wide.get_mut(..ids.len() * rows).unwrap_or_default();
+        engine.logits_of(&output, first, input, work.scales, strips);
+        for (beam, strip) in strips.chunks_exact(rows.max(1)).enumerate() {
+            observer.logits(position, first, E::logits_row(&output, strip));
+            offer(spare, (beam, first), E::logits_row(&output, strip));
+        }
+    }
+    Ok(spare)
+}
+
+/// Embeds and runs all blocks. The tokens' hidden states have left the work buffers, of which blocks use the others.
+#[inline(always)]
+fn blocks<'h, E: Engine>(
+    engine: E,
+    blob: &Blob,
+    (ids, hidden): (&[u16], &'h mut [E::Hidden]),
+    caches: Caches,
+    work: &mut Work<E>,
+    observer: &mut impl Observer,
+) -> Result<Tokens<'h, E>, Error> {
     let (d_model, position) = (blob.spec().d_model().max(1), caches.position);
-    // The tokens' hidden states leave the work buffers while blocks use the others.
-    let hidden = core::mem::take(&mut work.hidden).get_mut(..ids.len() * d_model).unwrap_or_default();
+    let hidden = hidden.get_mut(..ids.len() * d_model).unwrap_or_default();
     let table = blob.spec().header().target_embedding;
     let frac = embed(engine, blob, table, ids.iter().map(|&id| (id, position)), hidden)?;
     let mut tokens = Tokens { frac, hidden };
@@ -87,14 +93,15 @@ fn blocks<'w, E: Engine>(
 
     let mut own = Carver::new(caches.own);
     let mut cross = Carver::new(caches.cross);
-    let room = Room::up_to(caches.limits.target_tokens as usize);
+    let room = Room::up_to(caches.steps);
     for i in 0..blob.spec().decoder_blocks() {
         let (spec, tensors) = (blob.spec(), blob.table().decoder(blob.spec().encoder_blocks(), i));
         let Some(block) = spec.decoder_block(i) else { break };
         let sizes = (d_model, block.heads as usize);
         let mut slots = Slots::carve::<E>(&mut own, room, sizes, caches.beams, caches.places)?;
         attend_to_own(engine, blob, i, (&mut slots, position), &mut tokens, work)?;
-        attend_across(engine, blob, i, (&mut cross, caches.source_len), &mut tokens, work)?;
+        let watched = caches.watched.filter(|&(block, _)| block as usize == i).map(|(_, head)| head);
+        attend_across(engine, blob, (i, watched), (&mut cross, caches.source_len), &mut tokens, work)?;
         let together = work.tokens((block.ffn as usize).max(d_model));
         for mut tokens in tokens.parts(together, d_model) {
             feed_forward(engine, tensors, spec.header(), &block, &mut tokens, work)?;
@@ -116,7 +123,7 @@ fn show<E: Engine>(stage: usize, position: usize, tokens: &Tokens<E>, d_model: u
 fn choose<E: Engine>(
     engine: E,
     blob: &Blob,
-    position: usize,
+    (position, never): (usize, [u16; 2]),
     tokens: &Tokens<E>,
     work: &mut Work<E>,
     observer: &mut impl Observer,
@@ -125,7 +132,7 @@ fn choose<E: Engine>(
     let output = blob.table().get(header.output)?;
     let input = work.input.get_mut(..blob.spec().d_model()).unwrap_or_default();
     let scale = engine.input_of_hidden(&output, tokens.hidden, tokens.frac, input);
-    let mut best = Best::new(header.pad_id);
+    let mut best = Best::new(never);
     engine.logits(&output, input, scale, |first, logits: Logits<'_>| {
         observer.logits(position, first, logits);
         best.offer(first, logits);
@@ -152,12 +159,12 @@ fn attend_to_own<E: Engine>(
     attend_own(engine, attention, spec.header(), tokens, slots, position + 1, work)
 }
 
-/// Attention of block `index` to `source_len` source tokens, whose keys and values are there.
+/// Attention of block `index` to `source_len` source tokens, whose keys and values are there; a head may be watched.
 #[inline(never)]
 fn attend_across<E: Engine>(
     engine: E,
     blob: &Blob,
-    index: usize,
+    (index, watched): (usize, Option<u8>),
     (caches, source_len): (&mut Carver, usize),
     tokens: &mut Tokens<E>,
     work: &mut Work<E>,
@@ -173,6 +180,7 @@ fn attend_across<E: Engine>(
         value_frac: tensors.out_frac(Role::CrossV)?,
         heads,
         quantized: None,
+        watched,
     };
     Ok(attend(engine, attention, spec.header(), tokens, &kv, source_len, work)?)
 }

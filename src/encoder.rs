@@ -8,28 +8,47 @@ use crate::error::Error;
 use crate::layer::{Attention, KeysValues, Tokens, attend, embed, feed_forward, store_kv};
 use crate::observe::{Observer, Stage};
 
-/// Encodes `ids` into `hidden` (`ids.len() x d_model`).
-///
-/// `region` takes the keys and values of one block after the other.
-pub(crate) fn encode<'h, E: Engine>(
+/// Embeds `ids` into `hidden` (`ids.len() x d_model`).
+pub(crate) fn embed_source<E: Engine>(
     engine: E,
     blob: &Blob,
     ids: &[u16],
-    hidden: &'h mut [E::Hidden],
+    hidden: &mut [E::Hidden],
+    observer: &mut impl Observer,
+) -> Result<(), Error> {
+    let numbered = ids.iter().enumerate().map(|(position, &id)| (id, position));
+    let frac = embed(engine, blob, blob.spec().header().source_embedding, numbered, hidden)?;
+    show(0, &Tokens::<E> { frac, hidden }, blob.spec().d_model(), observer);
+    Ok(())
+}
+
+/// Runs block `index` on `hidden`; `region` takes its keys and values.
+pub(crate) fn run_block<E: Engine>(
+    engine: E,
+    blob: &Blob,
+    index: usize,
+    hidden: &mut [E::Hidden],
     region: &mut [u8],
     work: &mut Work<E>,
     observer: &mut impl Observer,
+) -> Result<(), Error> {
+    let mut tokens = tokens_after::<E>(blob, index, hidden)?;
+    block(engine, blob, index, &mut tokens, region, work)?;
+    show(index + 1, &tokens, blob.spec().d_model(), observer);
+    Ok(())
+}
+
+/// Hidden states that so many blocks have been run on.
+pub(crate) fn tokens_after<'h, E: Engine>(
+    blob: &Blob,
+    blocks: usize,
+    hidden: &'h mut [E::Hidden],
 ) -> Result<Tokens<'h, E>, Error> {
-    let d_model = blob.spec().d_model();
-    let numbered = ids.iter().enumerate().map(|(position, &id)| (id, position));
-    let frac = embed(engine, blob, blob.spec().header().source_embedding, numbered, hidden)?;
-    let mut tokens = Tokens { frac, hidden };
-    show(0, &tokens, d_model, observer);
-    for i in 0..blob.spec().encoder_blocks() {
-        block(engine, blob, i, &mut tokens, region, work)?;
-        show(i + 1, &tokens, d_model, observer);
-    }
-    Ok(tokens)
+    let frac = match blocks.checked_sub(1) {
+        None => blob.table().get(blob.spec().header().source_embedding)?.entry.embed_frac,
+        Some(last) => blob.table().encoder(last).out_frac(Role::FinalNorm)?,
+    };
+    Ok(Tokens { frac, hidden })
 }
 
 /// One block, in place: keys and values of all tokens first, then all attend, then all feed forward; as many at a time as

@@ -99,6 +99,34 @@ pub(crate) struct AttendScratch<'s, E: Engine> {
     /// For each token one head of the query and one weight a position, in whole chunks.
     #[cfg_attr(not(feature = "int8"), expect(dead_code, reason = "only int8 quantizes a query"))]
     pub inputs: &'s mut [E::Input],
+    /// A head that is watched.
+    pub watched: Option<Watched<'s>>,
+}
+
+/// A head whose most attended positions are wanted.
+pub(crate) struct Watched<'s> {
+    pub head: usize,
+    /// Receives the position of each token.
+    pub positions: &'s mut [u16],
+}
+
+impl Watched<'_> {
+    /// Notes where the scores of a token are highest, if `head` is watched; of equal ones the first. The last position is the
+    /// end of sentence, which no token is made from.
+    #[inline(always)]
+    pub fn note<T: PartialOrd>(watched: &mut Option<Self>, head: usize, token: usize, scores: &[T]) {
+        let Some(watched) = watched.as_mut().filter(|watched| watched.head == head) else { return };
+        let mut best = (0, scores.first());
+        let real = scores.len().saturating_sub(1).max(1);
+        for (position, score) in (0..).zip(scores.iter().take(real)) {
+            if best.1.is_some_and(|best| score > best) {
+                best = (position, Some(score));
+            }
+        }
+        if let Some(slot) = watched.positions.get_mut(token) {
+            *slot = best.0;
+        }
+    }
 }
 
 /// One engine's arithmetic. All slices are row-major, a token a row.

@@ -7,7 +7,7 @@
 use crate::arena::{Kv, Slots, Work};
 use crate::blob::layout::{Block, Role, SpecHeader};
 use crate::blob::{Blob, BlockTensors, Tensor};
-use crate::engine::{AttendScratch, Cached, Engine, Place, Side};
+use crate::engine::{AttendScratch, Cached, Engine, Place, Side, Watched};
 use crate::error::{BlobError, Error};
 
 /// Hidden states of a block of tokens, with their format.
@@ -47,6 +47,8 @@ pub(crate) struct Attention<'t, 'a> {
     /// Bits of the inputs that lie quantized in the work buffers, those of all the tokens: queries are projected from what keys
     /// and values were.
     pub quantized: Option<u8>,
+    /// A head whose most attended positions go to the work buffers' `peaks`.
+    pub watched: Option<u8>,
 }
 
 impl<'t, 'a> Attention<'t, 'a> {
@@ -54,7 +56,7 @@ impl<'t, 'a> Attention<'t, 'a> {
     pub fn own(tensors: BlockTensors<'t, 'a>, heads: usize, quantized: Option<u8>) -> Result<Self, BlobError> {
         let value_frac = tensors.out_frac(Role::SelfV)?;
         let (query, out, norm) = (Role::SelfQ, Role::SelfOut, Role::SelfNorm);
-        Ok(Attention { tensors, query, out, norm, value_frac, heads, quantized })
+        Ok(Attention { tensors, query, out, norm, value_frac, heads, quantized, watched: None })
     }
 }
 
@@ -254,7 +256,8 @@ fn look_up<E: Engine>(
     // The inputs of the query's projection are done with, and so is what of its output no token needs.
     let (queries, scores) = work.wide.split_at_mut_checked(all).unwrap_or_default();
     let queries = queries.get_mut(start..end).unwrap_or_default();
-    let mut scratch = AttendScratch { scores, inputs: work.input };
+    let watched = attention.watched.map(|head| Watched { head: head as usize, positions: &mut work.peaks });
+    let mut scratch = AttendScratch { scores, inputs: work.input, watched };
     engine.attend(queries, d_model, frac, keys, values, attention.value_frac, attention.heads, &mut scratch);
 }
 

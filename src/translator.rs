@@ -1,12 +1,12 @@
 //! The translator: runs a model in one arena, whole phrases or step by step.
 
-use crate::arena::{ArenaPlan, Carver, Limits, MAX_BEAMS, Slots, Work};
+use crate::arena::{ArenaPlan, Carver, Limits, Work};
 use crate::blob::Blob;
 use crate::blob::layout::ALIGN;
-use crate::engine::{Engine, EngineKind, Room};
+use crate::engine::Engine;
 use crate::error::Error;
-use crate::observe::{Logits, Observer};
-use crate::search::{BeamSearch, Rules};
+use crate::observe::Observer;
+use crate::search::BeamSearch;
 use crate::text::{EncodeWork, Node};
 use crate::{cross_kv, decoder, encoder};
 use core::fmt;
@@ -45,8 +45,6 @@ pub struct Translator<'m> {
     plan: ArenaPlan,
     pub(crate) source_ids: &'m mut [u16],
     pub(crate) target_ids: &'m mut [u16],
-    /// What a beam search remembers.
-    book: &'m mut [u8],
     /// What the phases share.
     region: &'m mut [u8],
     /// Bytes of the cross-attention's keys and values, for the phrase encoded.
@@ -54,13 +52,17 @@ pub struct Translator<'m> {
     pub(crate) source_len: usize,
     pub(crate) target_len: usize,
     position: usize,
-    encoded: bool,
+    /// Parts of the encoding that are done.
+    encoded: usize,
     pub(crate) max_tokens: usize,
     high_water: usize,
     pub(crate) beams: usize,
     length_penalty: u32,
-    /// The last beam search and how many hypotheses it finished.
-    searched: Option<(Rules, usize)>,
+    unknown_allowed: bool,
+    /// Block and head of the cross-attention that tells what a token is made from.
+    aligned_by: (u8, u8),
+    /// The search for the phrase that is encoded.
+    search: Option<BeamSearch>,
     /// Of the hypothesis that is the target ids, Q24.
     score: Option<i64>,
 }
@@ -78,12 +80,12 @@ macro_rules! with_engine {
     ($blob:expr, |$engine:ident| $call:expr) => {
         match $blob.engine() {
             #[cfg(feature = "int8")]
-            EngineKind::Int8 => {
+            crate::EngineKind::Int8 => {
                 let $engine = crate::op::int8::Int8;
                 $call
             }
             #[cfg(feature = "f16")]
-            EngineKind::F16 => {
+            crate::EngineKind::F16 => {
                 let math = crate::op::f16::Math::from_spec($blob.spec().header().math);
                 let $engine = crate::op::f16::F16 { math };
                 $call
@@ -95,6 +97,10 @@ macro_rules! with_engine {
     };
 }
 
+pub(crate) use with_engine;
+
+mod search;
+
 impl<'m> Translator<'m> {
     pub(crate) fn new(blob: Blob<'m>, plan: ArenaPlan, arena: &'m mut [u8], limits: Limits) -> Result<Self, Error> {
         let found = arena.len();
@@ -104,24 +110,24 @@ impl<'m> Translator<'m> {
         let mut carver = Carver::new(arena);
         let source_ids = carver.take(limits.source_tokens as usize)?;
         let target_ids = carver.take(limits.target_tokens as usize)?;
-        let book = carver.take(plan.book)?;
         Ok(Translator {
             blob,
             limits,
             plan,
             source_ids,
             target_ids,
-            book,
             beams: limits.beams as usize,
             length_penalty: 1 << 16,
-            searched: None,
+            unknown_allowed: false,
+            aligned_by: (blob.spec().decoder_blocks().saturating_sub(1) as u8, 0),
+            search: None,
             score: None,
             region: carver.rest(),
             cross_len: 0,
             source_len: 0,
             target_len: 0,
             position: 0,
-            encoded: false,
+            encoded: 0,
             max_tokens: limits.target_tokens as usize,
             high_water: 0,
         })
@@ -187,8 +193,7 @@ impl<'m> Translator<'m> {
     ///
     /// [`Error::TextTooLong`], [`Error::TooManyTokens`].
     pub fn tokenize(&mut self, text: &[u8]) -> Result<&[u16], Error> {
-        self.encoded = false;
-        self.source_len = 0;
+        self.forget_phrase();
         let bytes = self.limits.text_bytes as usize;
         // Text that normalizes to nothing fills no buffer: without this, time would not be bounded by the limits.
         if text.len() > bytes * RAW_FACTOR {
@@ -215,8 +220,15 @@ impl<'m> Translator<'m> {
     ///
     /// [`Error::NothingToEncode`] where there are no ids.
     pub fn encode(&mut self, observer: &mut impl Observer) -> Result<(), Error> {
-        self.encoded = false;
-        (self.score, self.searched) = (None, None);
+        self.begin_encoding()?;
+        while self.encode_part(observer)? {}
+        Ok(())
+    }
+
+    /// Makes the parts of the encoding of the ids that are there the next to be done.
+    pub(crate) fn begin_encoding(&mut self) -> Result<(), Error> {
+        self.encoded = 0;
+        (self.score, self.search) = (None, None);
         if self.source_len == 0 {
             return Err(Error::NothingToEncode);
         }
@@ -224,11 +236,28 @@ impl<'m> Translator<'m> {
         if let Some(&id) = self.source_ids().iter().find(|&&id| id as u32 >= vocab) {
             return Err(Error::InvalidId { id });
         }
-        with_engine!(self.blob, |engine| self.encode_with(engine, observer))?;
-        self.encoded = true;
+        Ok(())
+    }
+
+    /// Does a part of the encoding: embedding, one block, or the projection of keys and values. Whether there are more.
+    pub(crate) fn encode_part(&mut self, observer: &mut impl Observer) -> Result<bool, Error> {
+        with_engine!(self.blob, |engine| self.encode_part_with(engine, observer))?;
+        self.encoded += 1;
+        if !self.is_encoded() {
+            return Ok(true);
+        }
         self.restart();
         self.note_high_water();
-        Ok(())
+        Ok(false)
+    }
+
+    const fn is_encoded(&self) -> bool {
+        self.encoded > self.blob.spec().encoder_blocks() + 1
+    }
+
+    const fn forget_phrase(&mut self) {
+        (self.encoded, self.source_len) = (0, 0);
+        (self.score, self.search) = (None, None);
     }
 
     /// [`Translator::encode`] of ids from elsewhere, end of sentence included.
@@ -237,7 +266,7 @@ impl<'m> Translator<'m> {
     ///
     /// [`Error::TooManyTokens`], [`Error::InvalidId`], [`Error::NothingToEncode`].
     pub fn encode_ids(&mut self, ids: &[u16], observer: &mut impl Observer) -> Result<(), Error> {
-        self.encoded = false;
+        self.forget_phrase();
         let limit = self.source_ids.len();
         let room = self.source_ids.get_mut(..ids.len()).ok_or(Error::TooManyTokens { limit })?;
         room.iter_mut().zip(ids).for_each(|(room, &id)| *room = id);
@@ -252,7 +281,7 @@ impl<'m> Translator<'m> {
 
     // Neither is inlined, nor is what else runs once: frames that follow each other then share the stack.
     #[inline(never)]
-    fn encode_with<E: Engine>(&mut self, engine: E, observer: &mut impl Observer) -> Result<(), Error> {
+    fn encode_part_with<E: Engine>(&mut self, engine: E, observer: &mut impl Observer) -> Result<(), Error> {
         // The phrase's own plan: what it leaves of the arena is work buffers.
         self.cross_len = self.plan_of(self.source_len, 1)?.cross;
         // Not copied: a blob's views are some hundred bytes.
@@ -262,23 +291,32 @@ impl<'m> Translator<'m> {
         let cross = carver.take::<u8>(self.cross_len)?;
         let hidden = carver.take(ids.len() * blob.spec().d_model())?;
         let mut work = Work::<E>::carve(carver.rest(), blob, ids.len(), ids.len(), 1)?;
-        let mut tokens = encoder::encode(engine, blob, ids, hidden, cross, &mut work, observer)?;
-        cross_kv::project(engine, blob, &mut tokens, cross, &mut work)
+        let blocks = blob.spec().encoder_blocks();
+        match self.encoded {
+            0 => encoder::embed_source(engine, blob, ids, hidden, observer),
+            part if part <= blocks => encoder::run_block(engine, blob, part - 1, hidden, cross, &mut work, observer),
+            _ => {
+                let mut tokens = encoder::tokens_after(blob, blocks, hidden)?;
+                cross_kv::project(engine, blob, &mut tokens, cross, &mut work)
+            }
+        }
     }
 
-    /// Feeds `id` to the decoder at the next position and returns the id with the highest logit: pad excluded, ties
-    /// to the lower id. The first id of a phrase is [`Model::start_id`](crate::Model::start_id).
+    /// Feeds `id` to the decoder at the next position and returns the id with the highest logit: padding and the unknown
+    /// piece excluded, ties to the lower id. The first id of a phrase is [`Model::start_id`](crate::Model::start_id).
     ///
     /// # Errors
     ///
     /// [`Error::OutOfSteps`] where nothing is encoded or the caches are full, [`Error::InvalidId`].
     pub fn step(&mut self, id: u16, observer: &mut impl Observer) -> Result<u16, Error> {
-        if !self.encoded || self.position >= self.limits.target_tokens as usize {
+        if !self.is_encoded() || self.position >= self.limits.target_tokens as usize {
             return Err(Error::OutOfSteps);
         }
         if id as u32 >= self.blob.spec().header().target_vocab {
             return Err(Error::InvalidId { id });
         }
+        // The caches go where a search has its own.
+        self.search = None;
         let next = with_engine!(self.blob, |engine| self.step_with(engine, id, observer))?;
         self.position += 1;
         self.note_high_water();
@@ -287,164 +325,26 @@ impl<'m> Translator<'m> {
 
     #[inline(never)]
     fn step_with<E: Engine>(&mut self, engine: E, id: u16, observer: &mut impl Observer) -> Result<u16, Error> {
-        let (blob, limits) = (&self.blob, self.limits);
+        let (blob, limits, never) = (&self.blob, self.limits, self.never());
         let mut carver = Carver::new(self.region);
         let cross = carver.take::<u8>(self.cross_len)?;
         let own = carver.take::<u8>(self.plan.own)?;
         let positions = self.source_len.max(limits.target_tokens as usize);
         let mut work = Work::<E>::carve(carver.rest(), blob, positions, 1, 1)?;
-        let (source_len, position) = (self.source_len, self.position);
-        let caches = decoder::Caches { cross, own, beams: 1, places: &[0], source_len, limits, position };
-        decoder::step(engine, blob, id, caches, &mut work, observer)
+        let (source_len, position, steps) = (self.source_len, self.position, limits.target_tokens as usize);
+        let caches = decoder::Caches { cross, own, beams: 1, places: &[0], source_len, steps, position, watched: None };
+        decoder::step(engine, blob, (id, never), caches, &mut work, observer)
     }
 
-    /// Lets [`Translator::translate`] follow this many hypotheses at a time, at the start [`Limits::beams`]; with 1 it takes the
-    /// best token at each step.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Limits`] for zero, and for more than the arena was sized for.
-    pub const fn set_beams(&mut self, beams: usize) -> Result<(), Error> {
-        if beams == 0 || beams > self.limits.beams as usize {
-            return Err(Error::Limits);
-        }
-        self.beams = beams;
-        Ok(())
+    /// Lets translations hold the unknown piece, which is never chosen else: for comparisons with searches that may choose it.
+    pub const fn set_unknown_allowed(&mut self, allowed: bool) {
+        self.unknown_allowed = allowed;
     }
 
-    /// Compares finished hypotheses of a beam search by their sum of log-probabilities over this power of their length, in Q16:
-    /// `1 << 16` at the start; more favours longer ones.
-    pub const fn set_length_penalty(&mut self, power: u32) {
-        self.length_penalty = power;
-    }
-
-    /// Score of the last translation by a beam search: log-probability in nats over the length penalty's power of the length,
-    /// in Q24.
-    pub const fn score(&self) -> Option<i64> {
-        self.score
-    }
-
-    /// Forgets the last translation.
-    pub(crate) const fn forget(&mut self) {
-        self.target_len = 0;
-        (self.score, self.searched) = (None, None);
-    }
-
-    /// Hypotheses of the last beam search, the best first: as many as beams, or fewer where no more ended.
-    pub const fn hypotheses(&self) -> usize {
-        match self.searched {
-            Some((_, count)) => count,
-            None => 0,
-        }
-    }
-
-    /// Makes hypothesis `number`, 0 being the best, the target ids, and its score the one that [`Translator::score`] gives; false
-    /// where there are fewer.
-    pub fn choose_hypothesis(&mut self, number: usize) -> bool {
-        let Some((rules, count)) = self.searched else { return false };
-        let Ok(search) = BeamSearch::reopened(self.book, rules, count) else { return false };
-        let Some((len, score)) = search.read(number, self.target_ids) else { return false };
-        (self.target_len, self.score) = (len, Some(score));
-        true
-    }
-
-    /// Searches the best hypothesis for the phrase that is encoded, its ids then being the target ids. Returns whether it ends as
-    /// a sentence does. A [`Translator::step`] after it needs a [`Translator::restart`].
-    ///
-    /// The observer gets the logits of some ids of each hypothesis after the other, and a hidden state of each; it gets no
-    /// tokens, which are known in the end.
-    ///
-    /// ```
-    /// # use latimer::{Arena, Limits, Model, arena_len, include_blob};
-    /// # static BLOB: &[u8] = include_blob!("example.blob");
-    /// # let model = Model::from_bytes(BLOB)?;
-    /// const LIMITS: Limits = Limits { beams: 4, ..Limits::DEFAULT };
-    /// let mut arena = Arena::<{ arena_len(BLOB, LIMITS) }>::new();
-    /// let mut translator = model.translator(arena.as_mut(), LIMITS)?;
-    /// translator.tokenize("Good morning.".as_bytes())?;
-    /// translator.encode(&mut ())?;
-    /// let whole = translator.search(&mut ())?;
-    /// let score = translator.score().map(|score| score as f32 / (1 << 24) as f32); // nats a token
-    /// assert!(!translator.target_ids().is_empty() && score < Some(0.0));
-    /// assert!((1..=4).contains(&translator.hypotheses()) && translator.choose_hypothesis(0));
-    /// # Ok::<(), latimer::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// [`Error::OutOfSteps`] where nothing is encoded, [`Error::Limits`] where the arena was sized for greedy search.
-    pub fn search(&mut self, observer: &mut impl Observer) -> Result<bool, Error> {
-        self.forget();
-        if self.limits.beams < 2 {
-            return Err(Error::Limits);
-        }
-        if !self.encoded {
-            return Err(Error::OutOfSteps);
-        }
-        with_engine!(self.blob, |engine| self.search_with(engine, observer))?;
-        self.note_high_water();
-        // The caches are those of several hypotheses: a step needs a restart.
-        self.position = self.limits.target_tokens as usize;
-        Ok(self.target_ids().last() == Some(&self.blob.spec().header().eos_id))
-    }
-
-    #[inline(never)]
-    fn search_with<E: Engine>(&mut self, engine: E, observer: &mut impl Observer) -> Result<(), Error> {
-        let (blob, limits, beams) = (&self.blob, self.limits, self.beams);
-        let (spec, header) = (blob.spec(), blob.spec().header());
-        let rules = Rules {
-            beams,
-            steps: self.max_tokens,
-            length_penalty: self.length_penalty,
-            start: header.start_id,
-            eos: header.eos_id,
-            pad: header.pad_id,
-        };
-        let mut search = BeamSearch::new(self.book, rules)?;
-        let mut carver = Carver::new(self.region);
-        let cross = carver.take::<u8>(self.cross_len)?;
-        let own = carver.take::<u8>(self.plan.own)?;
-        let rest = carver.rest();
-        let positions = self.source_len.max(limits.target_tokens as usize);
-        let room = Room::up_to(limits.target_tokens as usize);
-        for position in 0..self.max_tokens {
-            let (mut ids, mut places, mut count) = ([0; MAX_BEAMS], [0; MAX_BEAMS], 0);
-            for (next, (id, place)) in search.next().zip(ids.iter_mut().zip(&mut places)) {
-                (*id, *place) = next;
-                count += 1;
-            }
-            let (ids, places) = (ids.get(..count).unwrap_or_default(), places.get(..count).unwrap_or_default());
-            let mut work = Work::<E>::carve(&mut *rest, blob, positions, 1, limits.beams as usize)?;
-            let caches = decoder::Caches {
-                cross: &mut *cross,
-                own: &mut *own,
-                beams,
-                places,
-                source_len: self.source_len,
-                limits,
-                position,
-            };
-            let offer = |beam, first, logits: Logits<'_>| search.offer(beam, first, logits);
-            decoder::steps(engine, blob, ids, caches, &mut work, observer, offer)?;
-            self.position = position + 1;
-            let more = search.advance(|(from, to)| {
-                let mut start = 0;
-                for block in (0..spec.decoder_blocks()).filter_map(|block| spec.decoder_block(block)) {
-                    let len = Slots::len::<E>(room, spec.d_model(), block.heads as usize);
-                    let [from, to] = [from, to].map(|place| start + place as usize * len);
-                    if let Ok([from, to]) = own.get_disjoint_mut([from..from + len, to..to + len]) {
-                        to.iter_mut().zip(&*from).for_each(|(to, from)| *to = *from);
-                    }
-                    start += beams * len;
-                }
-            });
-            if !more {
-                break;
-            }
-        }
-        self.searched = Some((rules, search.count()));
-        self.choose_hypothesis(0);
-        Ok(())
+    /// Ids that are never chosen.
+    const fn never(&self) -> [u16; 2] {
+        let header = self.blob.spec().header();
+        [header.pad_id, if self.unknown_allowed { header.pad_id } else { header.unk_id }]
     }
 
     /// What a phrase of this size needs is what the plan says for limits of this size.

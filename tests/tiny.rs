@@ -233,6 +233,7 @@ fn translates_as_ever_and_repeats_itself_in_a_dirty_arena() {
         for fill in [0u8, 0xa5] {
             let mut arena = Box::new(Aligned([fill; 8192]));
             let mut translator = model.translator(&mut arena.0, LIMITS).unwrap();
+            translator.set_unknown_allowed(true);
             for (text, source, target, wanted, logits_crc) in pinned {
                 let (mut out, mut crc) = (heapless::String::<64>::new(), LogitsCrc::new());
                 let stats = translator.translate_observed(text.as_bytes(), &mut crc, &mut out).unwrap();
@@ -252,6 +253,7 @@ fn steps_one_by_one_equal_the_whole() {
         let model = Model::from_bytes(&bytes.0).unwrap();
         let mut arena = Box::new(Aligned([0; 8192]));
         let mut translator = model.translator(&mut arena.0, LIMITS).unwrap();
+        translator.set_unknown_allowed(true);
         assert_eq!(translator.step(5, &mut ()), Err(Error::OutOfSteps));
         let (text, source, target, _, logits_crc) = pinned[1];
         assert_eq!(translator.tokenize(text.as_bytes()), Ok(source));
@@ -268,6 +270,31 @@ fn steps_one_by_one_equal_the_whole() {
         assert_eq!(translator.encode_ids(&[], &mut ()), Err(Error::NothingToEncode));
         assert_eq!(translator.encode_ids(&[4; 11], &mut ()), Err(Error::TooManyTokens { limit: 10 }));
         assert_eq!(translator.self_test(), Err(SelfTestError::Absent));
+    }
+}
+
+#[test]
+fn the_unknown_piece_is_chosen_by_permission_alone() {
+    for (engine, pinned) in pinned() {
+        let bytes = aligned(&blob(engine));
+        let model = Model::from_bytes(&bytes.0).unwrap();
+        let unk = model.blob().spec().header().unk_id;
+        let mut arena = Box::new(Aligned([0; 8192]));
+        let mut translator = model.translator(&mut arena.0, LIMITS).unwrap();
+        let mut seen = [0, 0];
+        for allowed in [false, true] {
+            translator.set_unknown_allowed(allowed);
+            for (text, ..) in pinned {
+                let mut out = heapless::String::<64>::new();
+                translator.translate_observed(text.as_bytes(), &mut (), &mut out).unwrap();
+                seen[usize::from(allowed)] += usize::from(translator.target_ids().contains(&unk));
+                if !translator.source_ids().is_empty() {
+                    translator.search(&mut ()).unwrap();
+                    seen[usize::from(allowed)] += usize::from(translator.target_ids().contains(&unk));
+                }
+            }
+        }
+        assert!(seen[0] == 0 && seen[1] > 0, "{engine:?} {seen:?}");
     }
 }
 

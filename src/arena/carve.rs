@@ -1,6 +1,7 @@
 //! Typed buffers cut from the arena's bytes, as the plan has them.
 
-use super::plan::{Sizes, WorkShape, cache_len, kv_bytes, round_up};
+use super::MAX_BEAMS;
+use super::plan::{Sizes, WorkShape, cache_len, hidden_len, kv_bytes, round_up};
 use crate::blob::Blob;
 use crate::engine::{Engine, Room};
 use crate::error::Error;
@@ -108,12 +109,14 @@ pub(crate) struct Work<'a, E: Engine> {
     pub wide: &'a mut [E::Wide],
     /// One scale a token.
     pub scales: &'a mut [E::Scale],
+    /// Source positions that the tokens being decoded attend to most, one a beam.
+    pub peaks: [u16; MAX_BEAMS],
     /// Elements of `input`, shared out among tokens.
     elements: usize,
 }
 
 impl<'a, E: Engine> Work<'a, E> {
-    /// All that `region` has room for, for `most` tokens at most; or what a token of each of several beams takes.
+    /// All that `region` has room for, for `most` tokens at most, and hidden states of so many beams.
     pub fn carve(
         region: &'a mut [u8],
         blob: &Blob,
@@ -132,10 +135,11 @@ impl<'a, E: Engine> Work<'a, E> {
         let elements = shape.elements(sizes, region.len(), most).max(shape.ffn);
         let mut carver = Carver::new(region);
         Ok(Work {
-            hidden: carver.take(beams * d_model)?,
+            hidden: carver.take(hidden_len(sizes, beams, d_model))?,
             input: carver.take(shape.inputs(elements))?,
             wide: carver.take(shape.outputs(elements))?,
             scales: carver.take(shape.scales(elements) * E::SCALES)?,
+            peaks: [0; MAX_BEAMS],
             elements,
         })
     }

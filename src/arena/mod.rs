@@ -4,14 +4,14 @@
 //! | source ids | target ids | text and Viterbi nodes                                |   while tokenizing
 //!                           | encoder K, V | hidden       | work of many tokens     |   while encoding
 //!                           | cross K, V   | hidden       | work of many tokens     |   then
-//!                           | cross K, V   | self K, V            | work of one token |  while decoding
+//!                           | cross K, V   | book | self K, V     | work of one token |  while decoding
 //! ```
 //!
-//! A beam search has its book before the text, keys and values of its own for each beam, and work of as many tokens.
+//! A beam search has keys and values of its own for each beam, and work of as many tokens.
 //!
 //! Buffers that never live at the same time share bytes; within a phase they are carved off in order, those of the source
-//! for the phrase's own number of tokens. What is left is work buffers: the more, the more tokens share a pass over the
-//! encoder's weights.
+//! for the phrase's own number of tokens, those of a search for the tokens it may have. What is left is work buffers: the
+//! more, the more tokens share a pass over the weights.
 
 mod carve;
 mod plan;

@@ -5,7 +5,7 @@ use crate::blob::layout::ALIGN;
 use crate::blob::spec::Spec;
 use crate::engine::{Engine, EngineKind, Room};
 use crate::error::Error;
-use crate::search::book_bytes;
+use crate::search::{book_bytes, choice_bytes};
 use crate::text::Node;
 
 /// Tokens at least whose feed-forward activations are in flight at once in the encoder, which reads each weight once for so
@@ -24,7 +24,7 @@ pub struct ArenaPlan {
     pub source_ids: usize,
     /// Target ids.
     pub target_ids: usize,
-    /// What a beam search remembers; nothing for a single beam.
+    /// What a search remembers.
     pub book: usize,
     /// Keys and values of the encoder, then those of every cross-attention.
     pub cross: usize,
@@ -100,6 +100,11 @@ pub(super) const fn kv_bytes(sizes: Sizes, room: Room, d_model: usize, heads: us
     2 * (round_up(cache_len(room, d_model, heads) * sizes.cache) + round_up(room.capacity * heads * sizes.scale))
 }
 
+/// Elements of the hidden states of so many beams, where the best next tokens of each lie too once the logits are made.
+pub(super) const fn hidden_len(sizes: Sizes, beams: usize, d_model: usize) -> usize {
+    larger(beams * d_model, choice_bytes(beams).div_ceil(sizes.hidden))
+}
+
 /// What work buffers are sized by.
 #[derive(Clone, Copy)]
 pub(super) struct WorkShape {
@@ -135,25 +140,21 @@ impl WorkShape {
     }
 
     const fn bytes(self, sizes: Sizes, elements: usize) -> usize {
-        round_up(self.hidden * self.d_model * sizes.hidden)
+        round_up(hidden_len(sizes, self.hidden, self.d_model) * sizes.hidden)
             + round_up(self.inputs(elements) * sizes.input)
             + round_up(self.outputs(elements) * sizes.wide)
             + round_up(self.scales(elements) * sizes.scale)
     }
 
-    /// Elements that fit `bytes`: of the feed-forward layer of `most` tokens at most while encoding, for one token of each beam
-    /// while decoding.
+    /// Elements that fit `bytes`: of the feed-forward layer of `most` tokens at most, and no less than a step of each beam needs.
     pub const fn elements(self, sizes: Sizes, bytes: usize, most: usize) -> usize {
-        if self.hidden > 1 {
-            return self.step_elements();
-        }
         let token = self.ffn * (sizes.input + sizes.wide);
         let Some(mut tokens) = bytes.checked_div(token) else { return 0 };
         tokens = if tokens > most { most } else { tokens };
         while tokens > 0 && self.bytes(sizes, tokens * self.ffn) > bytes {
             tokens -= 1;
         }
-        tokens * self.ffn
+        larger(tokens * self.ffn, self.step_elements())
     }
 
     /// A hidden state and a strip of logits for each beam, and no less than one token's feed-forward layer.
@@ -201,8 +202,8 @@ impl ArenaPlan {
             cross: larger(encoder, cross),
             hidden: round_up(source * d * sizes.hidden),
             own,
-            encode_work: encode.bytes(sizes, block * ffn),
-            step_work: step.bytes(sizes, if beams > 1 { step.step_elements() } else { ffn }),
+            encode_work: encode.bytes(sizes, larger(block * ffn, encode.step_elements())),
+            step_work: step.bytes(sizes, step.step_elements()),
             text: round_up(limits.text_bytes as usize) + round_up(limits.text_bytes as usize * NODE_BYTES),
         })
     }
@@ -210,8 +211,8 @@ impl ArenaPlan {
     /// Bytes of the whole arena.
     pub const fn total(&self) -> usize {
         let encode = self.hidden.saturating_add(self.encode_work);
-        let step = self.own.saturating_add(self.step_work);
+        let step = self.book.saturating_add(self.own).saturating_add(self.step_work);
         let phases = larger(self.cross.saturating_add(larger(encode, step)), self.text);
-        phases.saturating_add(self.source_ids + self.target_ids + self.book)
+        phases.saturating_add(self.source_ids + self.target_ids)
     }
 }

@@ -2,10 +2,10 @@
 
 use crate::observe::Logits;
 
-/// The highest logit so far; padding is never chosen and ties go to the lower id.
+/// The highest logit so far; two ids are never chosen, padding and the unknown piece, and ties go to the lower id.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Best {
-    pad: usize,
+    never: [usize; 2],
     id: Option<usize>,
     fixed: i32,
     #[cfg(feature = "f16")]
@@ -14,9 +14,9 @@ pub(crate) struct Best {
 
 impl Best {
     /// Nothing seen yet.
-    pub const fn new(pad: u16) -> Self {
+    pub const fn new(never: [u16; 2]) -> Self {
         Best {
-            pad: pad as usize,
+            never: [never[0] as usize, never[1] as usize],
             id: None,
             fixed: i32::MIN,
             #[cfg(feature = "f16")]
@@ -35,7 +35,7 @@ impl Best {
                     return;
                 }
                 for (id, &value) in (first..).zip(values) {
-                    if id != self.pad && (value > self.fixed || self.id.is_none()) {
+                    if !self.never.contains(&id) && (value > self.fixed || self.id.is_none()) {
                         (self.id, self.fixed) = (Some(id), value);
                     }
                 }
@@ -44,7 +44,7 @@ impl Best {
             Logits::Float(values) => {
                 for (id, &value) in (first..).zip(values) {
                     // A NaN is never greater: it is chosen only where nothing else can be.
-                    if id != self.pad && value > self.float {
+                    if !self.never.contains(&id) && value > self.float {
                         (self.id, self.float) = (Some(id), value);
                     }
                 }
@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn ties_go_to_the_lower_id_and_pad_is_skipped() {
-        let mut best = Best::new(2);
+        let mut best = Best::new([2, 2]);
         best.offer(0, Logits::Fixed { values: &[i32::MIN, -5], frac: 16 });
         best.offer(2, Logits::Fixed { values: &[9, -5], frac: 16 });
         assert_eq!(best.id(), Some(1));
@@ -78,9 +78,9 @@ mod tests {
     #[cfg(feature = "f16")]
     #[test]
     fn a_nan_is_not_chosen() {
-        let mut best = Best::new(9);
+        let mut best = Best::new([9, 9]);
         best.offer(0, Logits::Float(&[f32::NAN, -1.0, f32::NAN, -1.0]));
         assert_eq!(best.id(), Some(1));
-        assert_eq!(Best::new(0).id(), None);
+        assert_eq!(Best::new([0, 0]).id(), None);
     }
 }

@@ -193,6 +193,24 @@ impl<'b> Tokenizer<'b> {
         self.source.id(piece).unwrap_or(self.tables.unk_id)
     }
 
+    /// What a target id is to those that watch for loops.
+    pub(crate) fn guarded_as(&self, id: u16) -> crate::search::Piece {
+        use crate::search::Piece;
+        match self.target.target(id) {
+            Some((vocab::TargetKind::Normal | vocab::TargetKind::Foreign, text)) => {
+                if text.bytes().any(|byte| byte.is_ascii_digit()) {
+                    Piece::Free
+                } else if text.as_bytes().starts_with(normalizer::SPACE.as_bytes()) {
+                    Piece::Start
+                } else {
+                    Piece::Inside
+                }
+            }
+            Some((vocab::TargetKind::Byte, _)) => Piece::Inside,
+            _ => Piece::Free,
+        }
+    }
+
     /// A writer of target ids as text.
     pub const fn detokenizer(&self) -> Detokenizer<'b> {
         Detokenizer::new(self.target, self.tables.unk_surface, self.tables.target_flags)

@@ -72,6 +72,8 @@ pub struct Outcome {
 /// Translates in the arena given, whatever it holds.
 pub fn translate_in(arena: &mut [u8], model: &Model, limits: Limits, phrase: &[u8]) -> Result<Outcome, Error> {
     let mut translator = model.translator(arena, limits)?;
+    // As the float reference may.
+    translator.set_unknown_allowed(true);
     let (mut crc, mut target) = (LogitsCrc::new(), String::new());
     let stats = translator.translate_observed(phrase, &mut crc, &mut target)?;
     assert!(translator.arena_high_water() <= translator.arena_len());

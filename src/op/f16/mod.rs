@@ -70,8 +70,8 @@ impl Engine for F16 {
         heads: usize,
         scratch: &mut AttendScratch<Self>,
     ) {
-        for query in queries.chunks_exact_mut(d_model.max(1)) {
-            attention::attend(self.math, query, keys, values, heads, scratch.scores);
+        for query in queries.chunks_exact_mut(d_model.max(1)).enumerate() {
+            attention::attend(self.math, query, keys, values, heads, scratch);
         }
     }
 

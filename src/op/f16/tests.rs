@@ -130,7 +130,7 @@ proptest! {
             let keys = Cached { rows: &keys, scales: &[], room, visible: len };
             let values = Cached { rows: &values, scales: &[], room, visible: len };
             let (mut scores, mut inputs) = (vec![f32::NAN; len + 3], vec![f32::NAN; len + head_dim]);
-            let scratch = &mut AttendScratch { scores: &mut scores, inputs: &mut inputs };
+            let scratch = &mut AttendScratch { scores: &mut scores, inputs: &mut inputs, watched: None };
             F16 { math }.attend(&mut found, d, 0, keys, values, 0, heads, scratch);
             prop_assert_eq!(bits(&found), bits(&wanted));
         }

@@ -4,7 +4,7 @@ use super::Int8;
 use super::cache::Head;
 use super::quantize::dynamic;
 use super::softmax::{Normalizer, scores, softmax};
-use crate::engine::{AttendScratch, Cached};
+use crate::engine::{AttendScratch, Cached, Watched};
 use crate::kernel;
 use crate::num::{Multiplier, requantize, rsqrt};
 
@@ -38,13 +38,14 @@ pub(super) fn attend(
         Multiplier { mantissa: ((SCORE_SCALE * root.mantissa as u64) >> 31) as u32, shift: 52 + root.shift - 31 };
     let sizes = Sizes::of(keys, values, head_dim);
     let together = (queries.len() / d_model).min(TOGETHER).min(sizes.fit(scratch));
-    for queries in queries.chunks_mut((together * d_model).max(d_model)) {
+    for (part, queries) in queries.chunks_mut((together * d_model).max(d_model)).enumerate() {
         for head in 0..heads {
             let parts = queries
                 .chunks_exact_mut(d_model)
                 .map(|query| query.get_mut(head * head_dim..(head + 1) * head_dim).unwrap_or_default());
             let (keys, values) = (Head::of(keys, head, head_dim), Head::of(values, head, head_dim));
-            attend_head(parts, constant, frac, keys, values, value_frac, sizes, scratch);
+            let formats = Formats { constant, frac, value_frac };
+            attend_head(parts, (part * together.max(1), head), formats, keys, values, sizes, scratch);
         }
     }
 }
@@ -71,16 +72,24 @@ impl Sizes {
     }
 }
 
-/// One head of up to [`TOGETHER`] tokens.
+/// What the numbers are in.
+#[derive(Clone, Copy)]
+struct Formats {
+    /// Of the scores, but for the scales of query and key.
+    constant: Multiplier,
+    /// Fraction bits of the queries, and of the values.
+    frac: i8,
+    value_frac: i8,
+}
+
+/// One head of up to [`TOGETHER`] tokens, whose numbers start from `first`.
 #[inline(always)]
-#[expect(clippy::too_many_arguments, reason = "an attention has this many inputs")]
 fn attend_head<'q>(
     queries: impl ExactSizeIterator<Item = &'q mut [i32]>,
-    constant: Multiplier,
-    frac: i8,
+    (first, head): (usize, usize),
+    Formats { constant, frac, value_frac }: Formats,
     keys: Head,
     values: Head,
-    value_frac: i8,
     sizes: Sizes,
     scratch: &mut AttendScratch<Int8>,
 ) {
@@ -101,8 +110,9 @@ fn attend_head<'q>(
         let Some(sums) = scratch.scores.get_mut(..count * visible) else { return };
         keys.times_keys(q, sums);
         let rows = sums.chunks_exact_mut(visible.max(1)).zip(weights.chunks_exact_mut(weights_len.max(1)));
-        for (token, (sums, weights)) in tokens.iter_mut().zip(rows) {
+        for (number, (token, (sums, weights))) in (first..).zip(tokens.iter_mut().zip(rows)) {
             let peak = scores(token.multiplier, keys.scales, values.scales, sums);
+            Watched::note(&mut scratch.watched, head, number, sums);
             token.multiplier = division(softmax(peak, values.scales, sums, weights), value_frac);
             weights.iter_mut().skip(visible).for_each(|weight| *weight = 0);
         }

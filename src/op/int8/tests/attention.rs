@@ -97,7 +97,7 @@ impl Case {
             let mut query = self.query.clone();
             let head_dim = d / self.heads;
             let (mut scores, mut inputs) = (vec![-1; len.max(2 * head_dim)], vec![-1; len + 15 + head_dim + 3]);
-            let scratch = &mut AttendScratch { scores: &mut scores, inputs: &mut inputs };
+            let scratch = &mut AttendScratch { scores: &mut scores, inputs: &mut inputs, watched: None };
             let (keys, values) = (keys.cached(), values.cached());
             Int8.attend(&mut query, d, self.frac, keys, values, self.value_frac, self.heads, scratch);
             query
