@@ -1,0 +1,6 @@
+//! What is done to a phrase before and after the model, on its text alone: sentences, spans that the model must not
+//! touch, letter case and final punctuation. Any bytes are a text, in any script.
+// Wired into `translate` piece by piece.
+#![allow(dead_code)]
+
+pub(crate) mod chars;
