@@ -69,6 +69,7 @@ mod model;
 pub mod num;
 pub mod observe;
 mod op;
+mod phrase;
 #[cfg(feature = "json")]
 pub mod report;
 mod search;
