@@ -75,11 +75,15 @@ pub enum SectionKind {
     Shortlist = 9,
     /// Reserved: Ed25519 signature over everything before it.
     Signature = 10,
+    /// What was learned about the model: confidence, alignment, lengths, stand-ins.
+    Guide = 11,
+    /// Phrases and terms whose translations are given.
+    Glossary = 12,
 }
 
 impl SectionKind {
     /// Every kind with its number, for readers and for the generated table.
-    pub const ALL: [SectionKind; 10] = [
+    pub const ALL: [SectionKind; 12] = [
         SectionKind::Spec,
         SectionKind::Tensors,
         SectionKind::Weights,
@@ -90,6 +94,8 @@ impl SectionKind {
         SectionKind::Meta,
         SectionKind::Shortlist,
         SectionKind::Signature,
+        SectionKind::Guide,
+        SectionKind::Glossary,
     ];
 }
 

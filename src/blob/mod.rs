@@ -9,6 +9,8 @@
 pub mod charsmap;
 mod check;
 pub mod container;
+pub mod glossary;
+pub mod guide;
 pub mod layout;
 pub(crate) mod record;
 pub mod spec;
@@ -30,6 +32,8 @@ use crate::engine::EngineKind;
 use crate::error::BlobError;
 use crate::text::Tokenizer;
 use container::Container;
+use glossary::Glossary;
+use guide::Guide;
 use core::fmt;
 
 /// A checked blob.
@@ -40,6 +44,8 @@ pub struct Blob<'a> {
     spec: Spec<'a>,
     tensors: Tensors<'a>,
     tokenizer: Tokenizer<'a>,
+    guide: Guide<'a>,
+    glossary: Glossary<'a>,
 }
 
 impl<'a> Blob<'a> {
@@ -70,7 +76,19 @@ impl<'a> Blob<'a> {
         if let Some((section, _)) = fits.iter().find(|(_, fits)| !fits) {
             return Err(BlobError::Malformed { section: *section as u32, index: 0 });
         }
-        Ok(Blob { container, engine, spec, tensors, tokenizer })
+        let guide = match container.section(SectionKind::Guide) {
+            Some(bytes) => Guide::parse(bytes)?,
+            None => Guide::absent(spec.decoder_blocks()),
+        };
+        let (block, head) = (guide.header().aligned_block as usize, guide.header().aligned_head);
+        if spec.decoder_block(block).is_none_or(|block| head >= block.heads) {
+            return Err(BlobError::Malformed { section: SectionKind::Guide as u32, index: 0 });
+        }
+        let glossary = match container.section(SectionKind::Glossary) {
+            Some(bytes) => Glossary::parse(bytes)?,
+            None => Glossary::EMPTY,
+        };
+        Ok(Blob { container, engine, spec, tensors, tokenizer, guide, glossary })
     }
 
     /// Text to ids and back.
@@ -80,6 +98,16 @@ impl<'a> Blob<'a> {
 
     pub(crate) const fn tokenizer_mut(&mut self) -> &mut Tokenizer<'a> {
         &mut self.tokenizer
+    }
+
+    /// What was learned about the model.
+    pub const fn guide(&self) -> &Guide<'a> {
+        &self.guide
+    }
+
+    /// Phrases and terms whose translations are given with the model.
+    pub const fn glossary(&self) -> &Glossary<'a> {
+        &self.glossary
     }
 
     /// The engine the blob was packed for.
