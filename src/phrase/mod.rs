@@ -5,3 +5,4 @@
 
 pub(crate) mod chars;
 pub(crate) mod sentence;
+pub(crate) mod span;

@@ -1,0 +1,72 @@
+//! Links and addresses.
+
+use super::{scan, skip};
+use crate::phrase::chars::{is_cjk, is_closing, is_final_mark, is_space, is_wide_mark, last};
+
+/// End of the address of electronic mail at the byte `at`.
+pub(super) fn email(text: &[u8], at: usize) -> Option<usize> {
+    let local = scan(text, at, |c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '%' | '+' | '-'));
+    let domain = skip(text, local, '@').filter(|_| local > at)?;
+    let end = scan(text, domain, is_host).min(text.len());
+    let end = domain.saturating_add(trimmed_host(text.get(domain..end)?));
+    let host = text.get(domain..end)?;
+    let ending = host.rsplit(|byte| *byte == b'.').next()?;
+    let is_domain = ending.len() < host.len() && ending.len() >= 2 && ending.iter().all(u8::is_ascii_alphabetic);
+    is_domain.then_some(end)
+}
+
+/// End of the link with a scheme, or with `www.`, at the byte `at`.
+pub(super) fn link(text: &[u8], at: usize) -> Option<usize> {
+    let rest = text.get(at..)?;
+    let starts = |prefix: &[u8]| rest.get(..prefix.len()).is_some_and(|head| head.eq_ignore_ascii_case(prefix));
+    let scheme = scan(text, at, |c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-'));
+    let body = if text.get(scheme..).is_some_and(|rest| rest.starts_with(b"://")) && scheme > at {
+        scheme.saturating_add(3)
+    } else if starts(b"www.") {
+        at.saturating_add(4)
+    } else if starts(b"mailto:") || starts(b"tel:+") {
+        scheme.saturating_add(1)
+    } else {
+        return None;
+    };
+    let end = link_end(text, body);
+    (end > body).then_some(end)
+}
+
+/// End of a link's rest, without final marks and closing brackets that were not opened in it.
+pub(super) fn link_end(text: &[u8], at: usize) -> usize {
+    let end = scan(text, at, |c| {
+        let ends = is_space(c) || is_cjk(c) || is_wide_mark(c) || matches!(c, '<' | '>' | '"' | '`' | '\u{ff0c}');
+        !(ends || c.is_control() || (!c.is_ascii() && is_closing(c)) || matches!(c, '\u{3000}'..='\u{303f}'))
+    });
+    at.saturating_add(trimmed(text.get(at..end).unwrap_or_default()))
+}
+
+/// Length of a link without what follows it in a sentence.
+fn trimmed(mut link: &[u8]) -> usize {
+    while let Some((c, len)) = last(link) {
+        let count = |bracket: u8| link.iter().filter(|byte| **byte == bracket).count();
+        let drops = match c {
+            ')' => count(b')') > count(b'('),
+            ']' => count(b']') > count(b'['),
+            '}' => count(b'}') > count(b'{'),
+            ',' | ':' | ';' | '\'' | '*' => true,
+            _ => is_final_mark(c),
+        };
+        if !drops {
+            break;
+        }
+        link = link.get(..link.len().saturating_sub(len)).unwrap_or_default();
+    }
+    link.len()
+}
+
+/// Whether `c` may be part of a host's name.
+pub(super) fn is_host(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_')
+}
+
+/// Length of a host's name without stops and hyphens at its end.
+pub(super) fn trimmed_host(host: &[u8]) -> usize {
+    host.iter().rposition(u8::is_ascii_alphanumeric).map_or(0, |at| at.saturating_add(1))
+}
