@@ -5,5 +5,6 @@
 
 pub(crate) mod case;
 pub(crate) mod chars;
+pub(crate) mod punctuation;
 pub(crate) mod sentence;
 pub(crate) mod span;
