@@ -3,6 +3,8 @@
 // Wired into `translate` piece by piece.
 #![allow(dead_code, unused_imports)]
 
+pub(crate) mod case;
 pub(crate) mod chars;
+pub(crate) mod punctuation;
 pub(crate) mod sentence;
 pub(crate) mod span;

@@ -10,7 +10,7 @@ const NEVER: &str = "mr mrs ms dr prof st vs e.g i.e cf viz ca inc ltd co corp j
 const BEFORE_NUMBER: &str = "no nr nº núm num fig vol art pág págs pag pp abs kap стр jan feb mar apr jun jul aug sep \
     sept oct nov dec";
 /// Those that end a sentence if a capital follows.
-const SOFT: &str = "a.m p.m a.d b.c etc usw u.s.w т.д т.п";
+const SOFT: &str = "a.m p.m a.d b.c etc usw uu u.s.w т.д т.п";
 /// Months before which German writes the day with a stop.
 const MONTHS: &str = "Januar Jänner Februar März April Mai Juni Juli August September Oktober November Dezember";
 
@@ -37,6 +37,12 @@ pub(super) fn ends(text: &[u8], start: usize, stop: usize, next: usize) -> bool 
         return !is_digit(next_char);
     }
     !is_in(NEVER, token) && !is_initial(token, from == start)
+}
+
+/// Whether the stop at the byte `stop` belongs to an abbreviation, whatever follows it.
+pub(crate) fn is_abbreviation(text: &[u8], stop: usize) -> bool {
+    let token = text.get(token_start(text, 0, stop)..stop).unwrap_or_default();
+    is_in(SOFT, token) || is_in(NEVER, token)
 }
 
 /// "J." Smith, the "U.S."; not "So am I.".

@@ -3,6 +3,7 @@
 mod abbreviation;
 mod cut;
 
+pub(crate) use abbreviation::is_abbreviation;
 pub(crate) use cut::cut;
 
 use super::chars::{
@@ -44,7 +45,7 @@ pub(crate) fn next(text: &[u8], start: usize) -> Option<Range<usize>> {
 }
 
 /// Whether `c` at the byte `at` is a final mark. After a Greek letter a semicolon asks.
-pub(super) fn is_mark_at(text: &[u8], at: usize, c: char) -> bool {
+pub(crate) fn is_mark_at(text: &[u8], at: usize, c: char) -> bool {
     is_final_mark(c) || (c == ';' && char_before(text, at).is_some_and(is_greek))
 }
 
