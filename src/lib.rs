@@ -69,6 +69,7 @@ mod model;
 pub mod num;
 pub mod observe;
 mod op;
+pub mod passage;
 mod phrase;
 #[cfg(feature = "json")]
 pub mod report;

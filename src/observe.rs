@@ -1,6 +1,7 @@
 //! Looking on: what a translation shows to those who want ids, logits, layer outputs or each token as it comes.
 
 use crate::blob::{CRC32, Digest, digest_values};
+use crate::passage::Aligned;
 use core::ops::ControlFlow;
 
 /// A place in the model whose output can be observed.
@@ -58,6 +59,12 @@ pub trait Observer {
         let _ = (step, id);
         ControlFlow::Continue(())
     }
+
+    /// Where a target token of a text comes from, the text being translated by [`Passage`](crate::passage::Passage); tokens come in
+    /// order, those of a sentence or of a part of it together when they have been written.
+    fn aligned(&mut self, aligned: &Aligned) {
+        let _ = aligned;
+    }
 }
 
 /// Observes nothing.
@@ -81,6 +88,11 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
             _ => ControlFlow::Break(()),
         }
     }
+
+    fn aligned(&mut self, aligned: &Aligned) {
+        self.0.aligned(aligned);
+        self.1.aligned(aligned);
+    }
 }
 
 impl<O: Observer + ?Sized> Observer for &mut O {
@@ -94,6 +106,10 @@ impl<O: Observer + ?Sized> Observer for &mut O {
 
     fn token(&mut self, step: usize, id: u16) -> ControlFlow<()> {
         (**self).token(step, id)
+    }
+
+    fn aligned(&mut self, aligned: &Aligned) {
+        (**self).aligned(aligned);
     }
 }
 

@@ -18,25 +18,16 @@ pub struct Stats {
 }
 
 impl Translator<'_> {
-    /// Translates `text` into `out`, which is cleared first. A phrase that normalizes to
-    /// nothing (empty, or whitespace by the model's character map) gives an empty one.
+    /// Gives one phrase of any bytes (what is not UTF-8 becomes U+FFFD) to the model as it is, and writes what comes out: nothing
+    /// is done around the model, no hard words are kept from it. A phrase that normalizes to nothing (empty, or whitespace by the
+    /// model's character map) gives an empty one. A beam search writes the text in the end and shows the observer no tokens: see
+    /// [`Translator::search`]. [`Translator::translate`] is for what people type.
     ///
     /// # Errors
     ///
-    /// [`Error::TextTooLong`], [`Error::TooManyTokens`] where the phrase exceeds the limits, [`Error::OutputFull`]
-    /// where `out` cannot hold the translation.
-    pub fn translate<const N: usize>(&mut self, text: &str, out: &mut heapless::String<N>) -> Result<Stats, Error> {
-        out.clear();
-        self.translate_observed(text.as_bytes(), &mut (), out)
-    }
-
-    /// [`Translator::translate`] of any bytes (what is not UTF-8 becomes U+FFFD) into any writer, which is not cleared,
-    /// with an observer. A beam search writes the text in the end and shows the observer no tokens: see [`Translator::search`].
-    ///
-    /// # Errors
-    ///
-    /// As [`Translator::translate`].
-    pub fn translate_observed(
+    /// [`Error::TextTooLong`], [`Error::TooManyTokens`] where the phrase exceeds the limits, [`Error::OutputFull`] where `out` cannot
+    /// hold the translation.
+    pub fn translate_phrase(
         &mut self,
         text: &[u8],
         observer: &mut impl Observer,

@@ -2,6 +2,7 @@
 
 use crate::arena::{ArenaPlan, Carver, Limits, Work};
 use crate::blob::Blob;
+use crate::blob::glossary::Glossary;
 use crate::blob::layout::ALIGN;
 use crate::engine::Engine;
 use crate::error::Error;
@@ -59,6 +60,8 @@ pub struct Translator<'m> {
     pub(crate) beams: usize,
     length_penalty: u32,
     unknown_allowed: bool,
+    /// The user's own.
+    pub(crate) glossary: Glossary<'m>,
     /// Block and head of the cross-attention that tells what a token is made from.
     aligned_by: (u8, u8),
     /// The search for the phrase that is encoded.
@@ -97,8 +100,6 @@ macro_rules! with_engine {
     };
 }
 
-pub(crate) use with_engine;
-
 mod search;
 
 impl<'m> Translator<'m> {
@@ -119,7 +120,8 @@ impl<'m> Translator<'m> {
             beams: limits.beams as usize,
             length_penalty: 1 << 16,
             unknown_allowed: false,
-            aligned_by: (blob.spec().decoder_blocks().saturating_sub(1) as u8, 0),
+            glossary: Glossary::EMPTY,
+            aligned_by: (blob.guide().header().aligned_block, blob.guide().header().aligned_head),
             search: None,
             score: None,
             region: carver.rest(),
@@ -194,23 +196,47 @@ impl<'m> Translator<'m> {
     /// [`Error::TextTooLong`], [`Error::TooManyTokens`].
     pub fn tokenize(&mut self, text: &[u8]) -> Result<&[u16], Error> {
         self.forget_phrase();
-        let bytes = self.limits.text_bytes as usize;
+        let count = Self::tokenize_in(&self.blob, self.limits, self.region, self.source_ids, text)?;
+        self.source_len = count;
+        Ok(self.source_ids())
+    }
+
+    /// The same of what `fill` writes and gives the length of; the number of ids. `None` of it is too long.
+    pub(crate) fn tokenize_filled(&mut self, fill: impl FnOnce(&mut [u8]) -> Option<usize>) -> Result<usize, Error> {
+        self.forget_phrase();
+        let limit = self.limits.text_bytes as usize;
+        let mut carver = Carver::new(self.region);
+        let filled = carver.take::<u8>(limit)?;
+        let len = fill(&mut *filled).ok_or(Error::TextTooLong { limit })?;
+        let text = filled.get(..len).unwrap_or_default();
+        self.source_len = Self::tokenize_in(&self.blob, self.limits, carver.rest(), self.source_ids, text)?;
+        Ok(self.source_len)
+    }
+
+    /// Puts the ids of `text`, end of sentence included, into `ids`; how many they are.
+    fn tokenize_in(
+        blob: &Blob,
+        limits: Limits,
+        region: &mut [u8],
+        ids: &mut [u16],
+        text: &[u8],
+    ) -> Result<usize, Error> {
+        let bytes = limits.text_bytes as usize;
         // Text that normalizes to nothing fills no buffer: without this, time would not be bounded by the limits.
         if text.len() > bytes * RAW_FACTOR {
             return Err(Error::TextTooLong { limit: bytes });
         }
-        let mut carver = Carver::new(self.region);
+        let mut carver = Carver::new(region);
         let work = EncodeWork { text: carver.take(bytes)?, nodes: carver.take::<Node>(bytes)? };
-        let limit = self.source_ids.len();
+        let limit = ids.len();
         let too_many = Error::TooManyTokens { limit };
-        let room = self.source_ids.get_mut(..limit.saturating_sub(1)).ok_or(too_many)?;
-        let count = self.blob.tokenizer().encode(text, work, room).map_err(|error| match error {
+        let room = ids.get_mut(..limit.saturating_sub(1)).ok_or(too_many)?;
+        let count = blob.tokenizer().encode(text, work, room).map_err(|error| match error {
             Error::TooManyTokens { .. } => too_many,
             other => other,
         })?;
-        *self.source_ids.get_mut(count).ok_or(too_many)? = self.blob.spec().header().eos_id;
-        self.source_len = count + 1;
-        Ok(self.source_ids())
+        *ids.get_mut(count).ok_or(too_many)? = blob.spec().header().eos_id;
+        Ok(count + 1)
     }
 
     /// Encodes the ids of the last [`Translator::tokenize`] and projects the keys and values of every
@@ -336,6 +362,26 @@ impl<'m> Translator<'m> {
         decoder::step(engine, blob, (id, never), caches, &mut work, observer)
     }
 
+    /// Takes phrases and terms from `glossary` too, before the one in the blob.
+    pub const fn set_glossary(&mut self, glossary: Glossary<'m>) {
+        self.glossary = glossary;
+    }
+
+    /// Chooses the head of a decoder block's cross-attention that tells what a token is made from, in place of the one that the
+    /// blob names.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Limits`] where the model has no such head.
+    pub fn set_alignment_head(&mut self, block: usize, head: usize) -> Result<(), Error> {
+        let heads = self.blob.spec().decoder_block(block).map_or(0, |block| block.heads as usize);
+        if head >= heads {
+            return Err(Error::Limits);
+        }
+        self.aligned_by = (block as u8, head as u8);
+        Ok(())
+    }
+
     /// Lets translations hold the unknown piece, which is never chosen else: for comparisons with searches that may choose it.
     pub const fn set_unknown_allowed(&mut self, allowed: bool) {
         self.unknown_allowed = allowed;
@@ -356,8 +402,12 @@ impl<'m> Translator<'m> {
 
     /// The plan for limits of exactly so many tokens.
     fn plan_of(&self, source: usize, target: usize) -> Result<ArenaPlan, Error> {
-        let text_bytes = self.limits.text_bytes;
-        let limits = Limits { source_tokens: source as u16, target_tokens: target as u16, text_bytes, ..self.limits };
+        self.plan_with(source, target, self.limits.beams as usize)
+    }
+
+    fn plan_with(&self, source: usize, target: usize, beams: usize) -> Result<ArenaPlan, Error> {
+        let (source_tokens, target_tokens, beams) = (source as u16, target as u16, beams as u16);
+        let limits = Limits { source_tokens, target_tokens, beams, text_bytes: self.limits.text_bytes };
         ArenaPlan::new(self.blob.spec(), self.blob.engine(), limits)
     }
 }

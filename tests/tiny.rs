@@ -12,7 +12,7 @@ use latimer::blob::{Parts, Spec, emit, emit_len, tensor::dtype};
 use latimer::kernel::layout::LAYOUT_TILES;
 use latimer::kernel::{Packing, padded_len};
 use latimer::text::vocab::{SourceKind, TargetKind};
-use latimer::{BlobError, EngineKind, Error, Limits, LogitsCrc, Model, SelfTestError};
+use latimer::{BlobError, EngineKind, Error, Limits, LogitsCrc, Model, SelfTestError, Stats, Translator};
 
 const D_MODEL: usize = 5;
 const FFN: usize = 3;
@@ -224,6 +224,16 @@ fn pinned() -> [(EngineKind, [Pinned; 4]); 2] {
     [(EngineKind::Int8, INT8), (EngineKind::F16, F16)]
 }
 
+/// The model alone, into a string that is cleared first.
+fn phrase<const N: usize>(
+    translator: &mut Translator,
+    text: &str,
+    out: &mut heapless::String<N>,
+) -> Result<Stats, Error> {
+    out.clear();
+    translator.translate_phrase(text.as_bytes(), &mut (), out)
+}
+
 #[test]
 fn translates_as_ever_and_repeats_itself_in_a_dirty_arena() {
     for (engine, pinned) in pinned() {
@@ -236,7 +246,7 @@ fn translates_as_ever_and_repeats_itself_in_a_dirty_arena() {
             translator.set_unknown_allowed(true);
             for (text, source, target, wanted, logits_crc) in pinned {
                 let (mut out, mut crc) = (heapless::String::<64>::new(), LogitsCrc::new());
-                let stats = translator.translate_observed(text.as_bytes(), &mut crc, &mut out).unwrap();
+                let stats = translator.translate_phrase(text.as_bytes(), &mut crc, &mut out).unwrap();
                 let found = (translator.source_ids(), translator.target_ids(), out.as_str(), crc.value());
                 assert_eq!(found, (source, target, wanted, logits_crc), "{engine:?} {text:?} over {fill:#x}");
                 let counts = (stats.source_tokens, stats.target_tokens, stats.truncated);
@@ -286,7 +296,7 @@ fn the_unknown_piece_is_chosen_by_permission_alone() {
             translator.set_unknown_allowed(allowed);
             for (text, ..) in pinned {
                 let mut out = heapless::String::<64>::new();
-                translator.translate_observed(text.as_bytes(), &mut (), &mut out).unwrap();
+                translator.translate_phrase(text.as_bytes(), &mut (), &mut out).unwrap();
                 seen[usize::from(allowed)] += usize::from(translator.target_ids().contains(&unk));
                 if !translator.source_ids().is_empty() {
                     translator.search(&mut ()).unwrap();
@@ -324,13 +334,13 @@ fn phrases_past_a_limit_are_errors_and_the_next_one_works() {
     let mut translator = model.translator(&mut arena.0, LIMITS).unwrap();
     let mut out = heapless::String::<64>::new();
     let long = "a".repeat(41);
-    assert_eq!(translator.translate(&long, &mut out), Err(Error::TextTooLong { limit: 40 }));
-    assert_eq!(translator.translate(&"ab".repeat(6), &mut out), Err(Error::TooManyTokens { limit: 10 }));
+    assert_eq!(phrase(&mut translator, &long, &mut out), Err(Error::TextTooLong { limit: 40 }));
+    assert_eq!(phrase(&mut translator, &"ab".repeat(6), &mut out), Err(Error::TooManyTokens { limit: 10 }));
     let mut none = heapless::String::<0>::new();
     translator.set_max_tokens(1);
-    let whole = translator.translate("ab b", &mut out).unwrap();
+    let whole = phrase(&mut translator, "ab b", &mut out).unwrap();
     assert_eq!((whole.source_tokens, whole.target_tokens, whole.truncated, out.as_str()), (5, 1, true, "a"));
-    assert_eq!(translator.translate("ab b", &mut none), Err(Error::OutputFull));
+    assert_eq!(phrase(&mut translator, "ab b", &mut none), Err(Error::OutputFull));
 }
 
 #[test]

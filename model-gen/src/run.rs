@@ -34,7 +34,7 @@ pub fn translate_all<P: AsRef<[u8]> + Sync>(
         translator.set_max_tokens(max_tokens);
         let mut crc = LogitsCrc::new();
         let mut target = String::new();
-        let stats = translator.translate_observed(phrase.as_ref(), &mut crc, &mut target)?;
+        let stats = translator.translate_phrase(phrase.as_ref(), &mut crc, &mut target)?;
         Ok(Translation {
             source_ids: translator.source_ids().to_vec(),
             target_ids: translator.target_ids().to_vec(),

@@ -143,7 +143,7 @@ fn a_restarted_translator_steps_as_a_fresh_one() {
         translator.restart();
         assert_eq!(translator.step(0, &mut ()), Err(Error::OutOfSteps), "nothing is encoded yet");
         for phrase in phrases(12, 6) {
-            translator.translate_observed(phrase.as_bytes(), &mut (), &mut String::new()).unwrap();
+            translator.translate_phrase(phrase.as_bytes(), &mut (), &mut String::new()).unwrap();
             translator.restart();
             let ids: Vec<u16> = (5..5 + LIMITS.target_tokens).collect();
             let mut found = Capture::default();

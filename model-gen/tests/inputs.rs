@@ -26,11 +26,21 @@ fn each_translator(check: impl Fn(&Model, &mut Translator)) {
         check(model, &mut translator);
         translator.set_max_tokens(usize::MAX);
         let (mut crc, mut out) = (latimer::LogitsCrc::new(), String::new());
-        translator.translate_observed(b"the cat", &mut crc, &mut out).unwrap();
+        translator.translate_phrase(b"the cat", &mut crc, &mut out).unwrap();
         let fresh = translate(model, LIMITS, b"the cat").unwrap();
         assert_eq!((crc.value(), &out), (fresh.logits_crc, &fresh.target), "what came before disturbs a translation");
         assert_eq!(translator.target_ids(), fresh.target_ids);
     });
+}
+
+/// The model alone, into a string that is cleared first.
+fn phrase<const N: usize>(
+    translator: &mut Translator,
+    text: &str,
+    out: &mut heapless::String<N>,
+) -> Result<Stats, Error> {
+    out.clear();
+    translator.translate_phrase(text.as_bytes(), &mut (), out)
 }
 
 #[test]
@@ -38,8 +48,8 @@ fn empty_and_blank_phrases_give_empty_ones() {
     each_translator(|_, translator| {
         let mut out = heapless::String::<512>::new();
         for blank in ["", " ", "       "] {
-            translator.translate("the cat", &mut out).unwrap();
-            assert_eq!(translator.translate(blank, &mut out), Ok(Stats::default()), "{blank:?}");
+            phrase(translator, "the cat", &mut out).unwrap();
+            assert_eq!(phrase(translator, blank, &mut out), Ok(Stats::default()), "{blank:?}");
             assert_eq!((out.as_str(), translator.source_ids(), translator.target_ids()), ("", &[][..], &[][..]));
         }
     });
@@ -63,8 +73,8 @@ fn other_white_space_is_blank_to_a_model_with_a_character_map() {
 fn phrases_past_the_limits_are_refused() {
     each_translator(|_, translator| {
         let mut out = heapless::String::<512>::new();
-        assert_eq!(translator.translate(&"z".repeat(10_000), &mut out), Err(Error::TextTooLong { limit: 512 }));
-        assert_eq!(translator.translate(&"z ".repeat(100), &mut out), Err(Error::TooManyTokens { limit: 64 }));
+        assert_eq!(phrase(translator, &"z".repeat(10_000), &mut out), Err(Error::TextTooLong { limit: 512 }));
+        assert_eq!(phrase(translator, &"z ".repeat(100), &mut out), Err(Error::TooManyTokens { limit: 64 }));
         assert_eq!(out, "");
         assert_eq!(translator.encode(&mut ()), Err(Error::NothingToEncode), "no ids are left of it");
     });
@@ -88,7 +98,7 @@ fn any_bytes_are_answered() {
         let unk = model.blob().spec().header().unk_id;
         let mut check = |text: &[u8], unknown: bool| {
             let mut out = String::new();
-            let stats = translator.translate_observed(text, &mut (), &mut out).unwrap();
+            let stats = translator.translate_phrase(text, &mut (), &mut out).unwrap();
             assert!(stats.source_tokens > 0 && stats.target_tokens > 0, "{text:?}");
             assert_eq!(translator.source_ids().contains(&unk), unknown, "{text:?}");
         };
@@ -109,10 +119,10 @@ fn an_output_too_small_is_full() {
         let whole = translate(model, LIMITS, b"the cat").unwrap().target;
         assert!(whole.len() > 2);
         let mut small = heapless::String::<2>::new();
-        assert_eq!(translator.translate("the cat", &mut small), Err(Error::OutputFull));
+        assert_eq!(phrase(translator, "the cat", &mut small), Err(Error::OutputFull));
         assert!(whole.starts_with(small.as_str()));
         let mut none = heapless::String::<0>::new();
-        assert_eq!(translator.translate("the cat", &mut none), Err(Error::OutputFull));
+        assert_eq!(phrase(translator, "the cat", &mut none), Err(Error::OutputFull));
     });
 }
 
@@ -124,7 +134,7 @@ fn max_tokens_cut_a_translation_short() {
         let mut out = heapless::String::<512>::new();
         for (asked, count) in [(0, 1), (1, 1), (2, 2), (1000, whole.len())] {
             translator.set_max_tokens(asked);
-            let stats = translator.translate("the cat", &mut out).unwrap();
+            let stats = phrase(translator, "the cat", &mut out).unwrap();
             assert_eq!(translator.target_ids(), &whole[..count]);
             assert_eq!(stats.target_tokens, count);
             let ended = whole[count - 1] == model.blob().spec().header().eos_id;

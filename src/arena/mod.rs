@@ -1,10 +1,11 @@
 //! The arena: every buffer of a translation, laid out before the run from the spec and the limits.
 //!
 //! ```text
-//! | source ids | target ids | text and Viterbi nodes                                |   while tokenizing
+//! | source ids | target ids | texts and Viterbi nodes                               |   while tokenizing
 //!                           | encoder K, V | hidden       | work of many tokens     |   while encoding
 //!                           | cross K, V   | hidden       | work of many tokens     |   then
 //!                           | cross K, V   | book | self K, V     | work of one token |  while decoding
+//!                           |              | book | texts, nodes, tokens, draft     |  while writing
 //! ```
 //!
 //! A beam search has keys and values of its own for each beam, and work of as many tokens.

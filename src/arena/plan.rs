@@ -5,8 +5,9 @@ use crate::blob::layout::ALIGN;
 use crate::blob::spec::Spec;
 use crate::engine::{Engine, EngineKind, Room};
 use crate::error::Error;
+use crate::passage::Said;
 use crate::search::{book_bytes, choice_bytes};
-use crate::text::Node;
+use crate::text::{Node, SourceSpan};
 
 /// Tokens at least whose feed-forward activations are in flight at once in the encoder, which reads each weight once for so
 /// many. A phrase shorter than the limits leaves room for more of them.
@@ -14,6 +15,9 @@ const LEAST_TOKENS: usize = 5;
 /// Logits of a beam that are made at a time.
 pub(crate) const STRIP: usize = 64;
 const _: () = assert!(STRIP.is_multiple_of(crate::kernel::ROWS), "strips are whole row blocks");
+/// Bytes of a translation at least, and for each token: more than most pieces have.
+const LEAST_DRAFT: usize = 64;
+const DRAFT_BYTES: usize = 12;
 /// Bytes of Viterbi work for each byte of normalized text.
 const NODE_BYTES: usize = size_of::<Node>();
 
@@ -36,8 +40,11 @@ pub struct ArenaPlan {
     pub encode_work: usize,
     /// The same of a token for each beam while decoding.
     pub step_work: usize,
-    /// Normalized text and Viterbi nodes, over all of these.
+    /// Text as the model reads it, then normalized, and Viterbi nodes, over all of these.
     pub text: usize,
+    /// The same once more, what is known of source and target tokens, and the translation before it is written: over what
+    /// comes behind the book.
+    pub finish: usize,
 }
 
 /// Element sizes of an engine, for sizing in `const`.
@@ -175,7 +182,7 @@ impl ArenaPlan {
         if beams == 0 || beams > MAX_BEAMS {
             return Err(Error::Limits);
         }
-        let (sizes, d) = (Sizes::of(engine), spec.d_model());
+        let (sizes, d, bytes) = (Sizes::of(engine), spec.d_model(), limits.text_bytes as usize);
         let (mut encoder, mut cross, mut own, mut ffn, mut head_dim) = (0usize, 0usize, 0usize, d, 1);
         let mut i = 0;
         while let Some(block) = spec.block(i) {
@@ -204,14 +211,19 @@ impl ArenaPlan {
             own,
             encode_work: encode.bytes(sizes, larger(block * ffn, encode.step_elements())),
             step_work: step.bytes(sizes, step.step_elements()),
-            text: round_up(limits.text_bytes as usize) + round_up(limits.text_bytes as usize * NODE_BYTES),
+            text: round_up(bytes) + round_up(bytes) + round_up(bytes * NODE_BYTES),
+            finish: 2 * round_up(bytes)
+                + round_up(bytes * NODE_BYTES)
+                + round_up(source * size_of::<SourceSpan>())
+                + round_up(target * size_of::<Said>())
+                + round_up(LEAST_DRAFT + target * DRAFT_BYTES),
         })
     }
 
     /// Bytes of the whole arena.
     pub const fn total(&self) -> usize {
         let encode = self.hidden.saturating_add(self.encode_work);
-        let step = self.book.saturating_add(self.own).saturating_add(self.step_work);
+        let step = self.book.saturating_add(larger(self.own.saturating_add(self.step_work), self.finish));
         let phases = larger(self.cross.saturating_add(larger(encode, step)), self.text);
         phases.saturating_add(self.source_ids + self.target_ids)
     }

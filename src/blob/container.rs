@@ -88,7 +88,8 @@ impl<'a> Container<'a> {
             let start = entry.offset as usize;
             let padding = self.bytes.get(end..start).ok_or(in_table(i))?;
             let known = SectionKind::ALL.iter().any(|&kind| kind as u32 == entry.kind);
-            let reserved = [SectionKind::Shortlist, SectionKind::Signature].iter().any(|&kind| kind as u32 == entry.kind);
+            let reserved =
+                [SectionKind::Shortlist, SectionKind::Signature].iter().any(|&kind| kind as u32 == entry.kind);
             if !known || reserved {
                 return Err(BlobError::Unsupported { section: entry.kind, index: 0 });
             }

@@ -87,7 +87,8 @@ impl<'g> Glossary<'g> {
     ///
     /// [`BlobError::Malformed`] with the number of the entry that is at fault.
     pub fn parse(bytes: &'g [u8]) -> Result<Self, BlobError> {
-        let malformed = |index: usize| BlobError::Malformed { section: SectionKind::Glossary as u32, index: index as u32 };
+        let malformed =
+            |index: usize| BlobError::Malformed { section: SectionKind::Glossary as u32, index: index as u32 };
         let glossary = Self::split(bytes).ok_or(malformed(0))?;
         let mut before: Option<(&str, GlossaryKind)> = None;
         for index in 0..glossary.len() {
@@ -159,7 +160,8 @@ impl<'g> Glossary<'g> {
         let out = out.get_mut(..Self::emitted_len(entries))?;
         let text_at = GlossaryHeader::SIZE + entries.len() * GlossaryEntry::SIZE;
         let text_len = u32::try_from(out.len().checked_sub(text_at)?).ok()?;
-        GlossaryHeader { magic: MAGIC, entries: entries.len().try_into().ok()?, text_len, reserved: 0 }.write(out, 0)?;
+        GlossaryHeader { magic: MAGIC, entries: entries.len().try_into().ok()?, text_len, reserved: 0 }
+            .write(out, 0)?;
         let mut at = 0;
         for (index, (key, kind, target)) in entries.iter().enumerate() {
             GlossaryEntry {

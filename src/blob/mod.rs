@@ -32,9 +32,9 @@ use crate::engine::EngineKind;
 use crate::error::BlobError;
 use crate::text::Tokenizer;
 use container::Container;
+use core::fmt;
 use glossary::Glossary;
 use guide::Guide;
-use core::fmt;
 
 /// A checked blob.
 #[derive(Clone, Copy)]

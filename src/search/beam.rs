@@ -176,6 +176,14 @@ impl BeamSearch {
         Some((before + 1, finished.score))
     }
 
+    /// Shows the tokens of the best hypothesis that grows as [`read`](Self::read) does; their number.
+    pub fn read_latest(&self, book: &Book, mut show: impl FnMut(usize, Token)) -> Option<usize> {
+        for (place, token) in (0..self.step).rev().zip(book.history(self.step, 0)) {
+            show(place, token);
+        }
+        Some(self.step)
+    }
+
     /// Makes the best hypothesis that grows a finished one if there is none.
     pub fn stop(&mut self, book: &mut Book) {
         let Some(last) = self.step.checked_sub(1).and_then(|step| book.node(step, 0)) else { return };

@@ -8,12 +8,14 @@ mod bpe;
 pub mod charsmap;
 pub mod detokenizer;
 mod language;
+mod locate;
 mod normalizer;
 mod segments;
 pub mod unigram;
 pub mod vocab;
 
 pub use detokenizer::Detokenizer;
+pub(crate) use locate::SourceSpan;
 pub use segments::{MAX_TEXT, Node};
 pub use vocab::Vocab;
 
@@ -109,8 +111,11 @@ impl<'b> Tokenizer<'b> {
     /// Writes the normalized text, a language code included, to `out` and returns its length in bytes. Whitespace that is dropped from the end
     /// takes room in `out` first.
     pub fn normalize(&self, text: &[u8], out: &mut [u8]) -> Result<usize, Error> {
+        self.normalizer().normalize(text, out)
+    }
+
+    fn normalizer(&self) -> Normalizer<'b> {
         Normalizer { flags: self.tables.source_flags, charsmap: self.charsmap, user_defined: self.user_defined() }
-            .normalize(text, out)
     }
 
     /// The vocabulary, if it has user-defined pieces to look for.

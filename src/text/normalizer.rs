@@ -5,6 +5,7 @@ use super::charsmap::{CharsMap, Replacement};
 use super::vocab::Vocab;
 use crate::blob::tokenizer::source_flag;
 use crate::error::Error;
+use core::ops::Range;
 
 /// U+2581, which stands for a space inside pieces.
 pub(crate) const SPACE: &str = "\u{2581}";
@@ -24,6 +25,16 @@ impl Normalizer<'_> {
     /// Writes the normalized text to `out` and returns its length. `out` must have room for one whitespace more than
     /// what stays of the text.
     pub(crate) fn normalize(&self, text: &[u8], out: &mut [u8]) -> Result<usize, Error> {
+        self.normalize_watched(text, out, |_, _| {})
+    }
+
+    /// The same, telling which bytes of the text became which of the output; of white space that is dropped some too.
+    pub(crate) fn normalize_watched(
+        &self,
+        text: &[u8],
+        out: &mut [u8],
+        mut watch: impl FnMut(Range<usize>, Range<usize>),
+    ) -> Result<usize, Error> {
         let remove_extra = self.has(source_flag::REMOVE_EXTRA_WHITESPACES);
         let space = if self.has(source_flag::ESCAPE_WHITESPACES) { SPACE.as_bytes() } else { b" " };
         let mut out = Writer { out, len: 0 };
@@ -52,6 +63,7 @@ impl Normalizer<'_> {
             while after_space && let Some((b' ', after)) = piece.split_first() {
                 piece = after;
             }
+            let start = out.len;
             for byte in piece {
                 out.push(if *byte == b' ' { space } else { core::slice::from_ref(byte) })?;
             }
@@ -59,6 +71,8 @@ impl Normalizer<'_> {
             if let Some(last) = piece.last() {
                 after_space = remove_extra && *last == b' ';
             }
+            let at = text.len().saturating_sub(rest.len());
+            watch(at..text.len().saturating_sub(tail.len()), start..out.len);
             rest = tail;
         }
         if remove_extra {
@@ -68,6 +82,20 @@ impl Normalizer<'_> {
             out.push(space)?;
         }
         Ok(out.len)
+    }
+
+    /// Shows each character of what `text` is normalized to, white space apart.
+    pub(crate) fn characters(&self, text: &[u8], show: &mut impl FnMut(&[u8])) {
+        let mut rest = text;
+        while let Some((piece, tail)) = self.next(rest) {
+            let mut piece = piece.as_bytes();
+            while let Some(len) = first_char_len(piece) {
+                let (c, after) = piece.split_at_checked(len).unwrap_or((piece, &[]));
+                show(c);
+                piece = after;
+            }
+            rest = tail;
+        }
     }
 
     /// The next normalized piece and the text after it, `None` at the end.

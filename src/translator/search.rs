@@ -6,8 +6,17 @@ use crate::decoder;
 use crate::engine::{Engine, Room};
 use crate::error::Error;
 use crate::observe::{Logits, Observer};
+use crate::passage::{Desk, Draft};
 use crate::search::{BeamSearch, Book, Guard, Rules, Token, book_bytes, choice_bytes};
 use core::ops::ControlFlow;
+
+/// What the tokens of a translation add up to.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Sums {
+    /// Nats in Q7.
+    pub nats: u32,
+    pub guarded: bool,
+}
 
 impl Translator<'_> {
     /// Lets [`Translator::translate`] follow this many hypotheses at a time, at the start
@@ -78,6 +87,55 @@ impl Translator<'_> {
         carver.take::<u8>(self.cross_len).ok()?;
         let book = Book::open(carver.take(book_bytes(beams, steps)).ok()?, beams, steps).ok()?;
         search.read(&book, number, show)
+    }
+
+    /// Whether the last search ended neither with a sentence nor at its limit.
+    pub(crate) fn was_stopped(&self) -> bool {
+        let limit = self.search.map_or(0, |search| search.rules.steps);
+        !self.ends_whole() && self.target_len < limit
+    }
+
+    /// The translation so far, or in the end the best, before it is written, and what its tokens add up to. `None` where there
+    /// is none, or no memory for one that still grows.
+    pub(crate) fn draft(&mut self, ended: bool) -> Result<Option<(Draft<'_>, Sums)>, Error> {
+        let Some(search) = self.search else { return Ok(None) };
+        let Rules { beams, steps, eos, .. } = search.rules;
+        let own = if ended { 0 } else { self.own_bytes(beams, steps) };
+        let mut carver = Carver::new(self.region);
+        carver.take::<u8>(self.cross_len)?;
+        let book = Book::open(carver.take(book_bytes(beams, steps))?, beams, steps)?;
+        let mut desk = match (carver.take::<u8>(own), ended) {
+            (Err(_), false) => return Ok(None),
+            (taken, _) => {
+                taken?;
+                match Desk::carve(carver.rest(), self.limits, ended) {
+                    Err(_) if !ended => return Ok(None),
+                    desk => desk?,
+                }
+            }
+        };
+        let mut sums = Sums::default();
+        let note = |place, token: Token| {
+            desk.note(place, token);
+            sums.nats += u32::from(token.nats);
+            sums.guarded |= token.guarded;
+        };
+        let read =
+            if ended { search.read(&book, 0, note).map(|(len, _)| len) } else { search.read_latest(&book, note) };
+        let Some(len) = read else { return Ok(None) };
+        let detokenizer = self.blob.tokenizer().detokenizer();
+        match desk.draft(len, eos, detokenizer, ended) {
+            Err(_) if !ended => Ok(None),
+            draft => Ok(Some((draft?, sums))),
+        }
+    }
+
+    /// Bytes of the keys and values of a search.
+    fn own_bytes(&self, beams: usize, steps: usize) -> usize {
+        match self.plan_with(self.source_len, steps, beams) {
+            Ok(plan) => plan.own,
+            Err(_) => usize::MAX,
+        }
     }
 
     /// Searches the best hypothesis for the phrase that is encoded, its ids then being the target ids. Returns whether it ends as
@@ -159,17 +217,15 @@ impl Translator<'_> {
         search: &mut BeamSearch,
         observer: &mut impl Observer,
     ) -> Result<bool, Error> {
+        let Rules { beams, steps, .. } = search.rules;
+        let own_len = self.own_bytes(beams, steps);
         let blob = &self.blob;
         let (spec, tokenizer) = (blob.spec(), blob.tokenizer());
-        let Rules { beams, steps, .. } = search.rules;
         let position = search.steps();
         let mut carver = Carver::new(self.region);
         let cross = carver.take::<u8>(self.cross_len)?;
         let mut book = Book::open(carver.take(book_bytes(beams, steps))?, beams, steps)?;
-        let (room, mut own_len) = (Room::up_to(steps), 0);
-        for block in (0..spec.decoder_blocks()).filter_map(|block| spec.decoder_block(block)) {
-            own_len += beams * Slots::len::<E>(room, spec.d_model(), block.heads as usize);
-        }
+        let room = Room::up_to(steps);
         let own = carver.take::<u8>(own_len)?;
 
         let (mut ids, mut places, mut count) = ([0; MAX_BEAMS], [0; MAX_BEAMS], 0);

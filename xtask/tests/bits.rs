@@ -67,7 +67,7 @@ fn host(blob: &Path, phrases: &[String], beams: u16) -> Vec<String> {
     let mut lines = Vec::new();
     for phrase in phrases {
         let (mut crc, mut target) = (LogitsCrc::default(), String::new());
-        let stats = translator.translate_observed(phrase.as_bytes(), &mut crc, &mut target).unwrap();
+        let stats = translator.translate_phrase(phrase.as_bytes(), &mut crc, &mut target).unwrap();
         let report = Report {
             source: phrase,
             source_ids: translator.source_ids(),

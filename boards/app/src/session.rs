@@ -164,7 +164,7 @@ fn answer_phrase<P: Port>(
     let start = answers.port.instructions();
     // The checksum costs time, so that only those who see it pay for it.
     let result = if answers.json {
-        translator.translate_observed(phrase.as_bytes(), &mut crc, target)
+        translator.translate_phrase(phrase.as_bytes(), &mut crc, target)
     } else {
         translator.translate(phrase, target)
     };

@@ -51,7 +51,7 @@ impl Evaluator<'_> {
         let mut observed = EncoderStages::default();
         let start = Instant::now();
         let stats = translator
-            .translate_observed(phrase.source.as_bytes(), &mut observed, &mut outcome.quantized.text)
+            .translate_phrase(phrase.source.as_bytes(), &mut observed, &mut outcome.quantized.text)
             .context("the blob cannot translate it: raise --source-tokens or --text-bytes")?;
         outcome.quantized.seconds = start.elapsed().as_secs_f64();
         outcome.quantized.ids = translator.target_ids().to_vec();

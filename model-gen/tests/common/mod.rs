@@ -75,7 +75,7 @@ pub fn translate_in(arena: &mut [u8], model: &Model, limits: Limits, phrase: &[u
     // As the float reference may.
     translator.set_unknown_allowed(true);
     let (mut crc, mut target) = (LogitsCrc::new(), String::new());
-    let stats = translator.translate_observed(phrase, &mut crc, &mut target)?;
+    let stats = translator.translate_phrase(phrase, &mut crc, &mut target)?;
     assert!(translator.arena_high_water() <= translator.arena_len());
     Ok(Outcome {
         source_ids: translator.source_ids().to_vec(),

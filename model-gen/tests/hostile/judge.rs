@@ -74,7 +74,7 @@ fn translations(model: &Model, limits: Limits, fill: u8, backward: bool) -> Vec<
     translator.set_max_tokens(7);
     let mut translate = |text: &[u8]| {
         let (mut crc, mut target) = (latimer::LogitsCrc::new(), String::new());
-        let stats = translator.translate_observed(text, &mut crc, &mut target).inspect_err(|error| {
+        let stats = translator.translate_phrase(text, &mut crc, &mut target).inspect_err(|error| {
             assert!(
                 matches!(
                     error,

@@ -137,7 +137,7 @@ fn ours(name: &str, model: &Model<'_>, phrases: &[Phrase]) -> Result<Contestant>
     for phrase in phrases {
         text.clear();
         let start = Instant::now();
-        translator.translate_observed(phrase.source.as_bytes(), &mut (), &mut text)?;
+        translator.translate_phrase(phrase.source.as_bytes(), &mut (), &mut text)?;
         seconds.push(start.elapsed().as_secs_f64());
         ids.push(without_end(translator.target_ids().to_vec(), eos));
     }

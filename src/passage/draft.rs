@@ -1,0 +1,288 @@
+//! The model's own words for a part, and where its spans go in them.
+
+use super::part::{MOST_SPANS, Part, Role, Span};
+use super::prepare::Preparation;
+use crate::arena::{Carver, Limits};
+use crate::blob::guide::Guide;
+use crate::error::Error;
+use crate::phrase::chars::{char_at, char_before, is_digit, is_letter, is_space};
+use crate::search::Token;
+use crate::text::{Detokenizer, EncodeWork, Node, SourceSpan, Tokenizer};
+use bytemuck::{Pod, Zeroable};
+use core::fmt;
+use core::ops::Range;
+
+/// A target token of a draft.
+#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct Said {
+    id: u16,
+    /// Position of the source token.
+    source: u16,
+    pub nats: u16,
+    /// Bytes of the draft up to its end.
+    pub end: u16,
+}
+
+/// Memory that a draft is made in, after a search.
+pub(crate) struct Desk<'d> {
+    prepared: &'d mut [u8],
+    text: &'d mut [u8],
+    nodes: &'d mut [Node],
+    sources: &'d mut [SourceSpan],
+    said: &'d mut [Said],
+    draft: &'d mut [u8],
+}
+
+impl<'d> Desk<'d> {
+    /// What source tokens are made from is found out only of a translation that has ended.
+    pub fn carve(region: &'d mut [u8], limits: Limits, ended: bool) -> Result<Self, Error> {
+        let bytes = if ended { limits.text_bytes as usize } else { 0 };
+        let mut carver = Carver::new(region);
+        Ok(Desk {
+            prepared: carver.take(bytes)?,
+            text: carver.take(bytes)?,
+            nodes: carver.take(bytes)?,
+            sources: carver.take(limits.source_tokens as usize)?,
+            said: carver.take(limits.target_tokens as usize)?,
+            draft: carver.rest(),
+        })
+    }
+
+    /// Notes a token of the translation, at its place.
+    pub fn note(&mut self, place: usize, token: Token) {
+        if let Some(said) = self.said.get_mut(place) {
+            *said = Said { id: token.id, source: token.source, nats: token.nats, end: 0 };
+        }
+    }
+
+    /// The draft of the first `count` tokens; the end of sentence writes nothing.
+    pub fn draft(self, count: usize, eos: u16, mut detokenizer: Detokenizer, ended: bool) -> Result<Draft<'d>, Error> {
+        let Desk { prepared, text, nodes, sources, said, draft } = self;
+        let said = said.get_mut(..count).unwrap_or_default();
+        let mut writer = SliceWriter { out: draft, len: 0 };
+        for said in said.iter_mut() {
+            if said.id != eos {
+                detokenizer.push(said.id, &mut writer)?;
+            }
+            said.end = writer.len as u16;
+        }
+        if ended {
+            detokenizer.finish(&mut writer)?;
+        }
+        let SliceWriter { out, len } = writer;
+        if let Some(last) = said.last_mut() {
+            last.end = len as u16;
+        }
+        let draft = out.get(..len).unwrap_or_default();
+        Ok(Draft { text: draft, said, sources, prepared, normalized: text, nodes })
+    }
+}
+
+/// Writes text into a slice.
+struct SliceWriter<'o> {
+    out: &'o mut [u8],
+    len: usize,
+}
+
+impl fmt::Write for SliceWriter<'_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let end = self.len.saturating_add(text.len());
+        let room = self.out.get_mut(self.len..end).filter(|_| end <= u16::MAX as usize).ok_or(fmt::Error)?;
+        room.copy_from_slice(text.as_bytes());
+        self.len = end;
+        Ok(())
+    }
+}
+
+/// A translation before it is written.
+pub(crate) struct Draft<'d> {
+    pub text: &'d [u8],
+    pub said: &'d [Said],
+    sources: &'d mut [SourceSpan],
+    prepared: &'d mut [u8],
+    normalized: &'d mut [u8],
+    nodes: &'d mut [Node],
+}
+
+/// What is put into a draft.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum What {
+    /// A span of the part, by its number.
+    Span(usize),
+    /// Punctuation.
+    Marks(&'static str),
+}
+
+/// Something that is put into a draft, and the bytes that it replaces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Insert {
+    pub start: usize,
+    pub end: usize,
+    pub what: What,
+}
+
+/// All that is put into a draft, in order of place.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Inserts {
+    all: [Insert; MOST_SPANS + 2],
+    count: usize,
+}
+
+impl Inserts {
+    pub const NONE: Inserts = Inserts { all: [Insert { start: 0, end: 0, what: What::Marks("") }; _], count: 0 };
+
+    pub fn as_slice(&self) -> &[Insert] {
+        self.all.get(..self.count).unwrap_or_default()
+    }
+
+    /// Adds one behind those that start at the same place or before it; false where it lies across another.
+    pub fn add(&mut self, Range { start, end }: Range<usize>, what: What) -> bool {
+        let place = self.as_slice().iter().take_while(|other| other.start <= start).count();
+        let before = place.checked_sub(1).and_then(|before| self.all.get(before));
+        let after = self.as_slice().get(place);
+        if before.is_some_and(|before| before.end > start) || after.is_some_and(|after| after.start < end) {
+            return false;
+        }
+        let Some(moved) = self.all.get_mut(place..=self.count) else { return false };
+        moved.rotate_right(1);
+        if let Some(slot) = moved.first_mut() {
+            *slot = Insert { start, end, what };
+        }
+        self.count += 1;
+        true
+    }
+}
+
+impl Draft<'_> {
+    /// Finds out which bytes of the user's text the source tokens are, relative to the part's start.
+    pub(super) fn locate(&mut self, preparation: &Preparation, tokenizer: &Tokenizer) -> Result<(), Error> {
+        let mut len = 0;
+        preparation.walk(|_, bytes| {
+            if let Some(room) = self.prepared.get_mut(len..).and_then(|rest| rest.get_mut(..bytes.len())) {
+                room.copy_from_slice(bytes);
+                len += bytes.len();
+            }
+        });
+        let work = EncodeWork { text: &mut *self.normalized, nodes: &mut *self.nodes };
+        let count = tokenizer.locate(self.prepared.get(..len).unwrap_or_default(), work, self.sources)?;
+        let (known, rest) = self.sources.split_at_mut_checked(count).unwrap_or_default();
+        // Both ascend: from bytes of the prepared text to bytes of the user's.
+        let (mut starts, mut ends, mut at) = (0, 0, 0);
+        let (base, text) = (preparation.part.start, preparation.text);
+        preparation.walk(|from, bytes| {
+            at += bytes.len();
+            while let Some(span) = known.get_mut(starts).filter(|span| (span.start as usize) < at) {
+                span.start = (from.start.saturating_sub(base)) as u16;
+                starts += 1;
+            }
+            while let Some(span) = known.get_mut(ends).filter(|span| span.end as usize <= at) {
+                span.end = (from.end.saturating_sub(base)) as u16;
+                ends += 1;
+            }
+        });
+        let whole = (preparation.part.end.saturating_sub(base)) as u16;
+        known.iter_mut().skip(starts).for_each(|span| span.start = whole);
+        known.iter_mut().skip(ends).for_each(|span| span.end = whole);
+        for span in known {
+            while span.start < span.end && char_at(text, base + span.start as usize).is_some_and(is_space) {
+                span.start += 1;
+            }
+        }
+        // The end of sentence.
+        rest.iter_mut().for_each(|span| *span = SourceSpan { start: whole, end: whole });
+        Ok(())
+    }
+
+    /// The bytes of the part that a token was made from.
+    pub fn source_of(&self, said: &Said) -> Range<usize> {
+        self.sources.get(said.source as usize).map_or(0..0, |span| span.start as usize..span.end as usize)
+    }
+
+    /// The bytes of the draft of each token.
+    pub fn tokens(&self) -> impl Iterator<Item = (Range<usize>, &Said)> {
+        let mut start = 0;
+        self.said.iter().map(move |said| (core::mem::replace(&mut start, said.end as usize)..said.end as usize, said))
+    }
+
+    /// Places all spans of a part; false where one has no place of its own.
+    pub(super) fn place(&self, text: &[u8], part: &Part, guide: &Guide, inserts: &mut Inserts) -> bool {
+        part.spans().iter().enumerate().all(|(number, span)| {
+            let place = match span.role {
+                Role::StandIn(kind, which) => guide
+                    .stand_ins(kind)
+                    .nth(which as usize)
+                    .and_then(|(_, target)| self.only(target.as_bytes()))
+                    .or_else(|| self.aligned(part, span)),
+                Role::Mark => self.beside(text, part, span),
+            };
+            place.is_some_and(|place| inserts.add(place, What::Span(number)))
+        })
+    }
+
+    /// Where `word` stands in the draft, as a word and once.
+    fn only(&self, word: &[u8]) -> Option<Range<usize>> {
+        let part_of_word = |c: char| is_letter(c) || is_digit(c);
+        let mut places = self.text.windows(word.len().max(1)).enumerate().filter(|&(at, bytes)| {
+            bytes == word
+                && !char_before(self.text, at).is_some_and(part_of_word)
+                && !char_at(self.text, at + word.len()).is_some_and(part_of_word)
+        });
+        let (at, _) = places.next()?;
+        places.next().is_none().then(|| at..at + word.len())
+    }
+
+    /// The words of the draft that were made from a span, if they are neighbours.
+    fn aligned(&self, part: &Part, span: &Span) -> Option<Range<usize>> {
+        let span = span.start - part.start..span.end - part.start;
+        let mut found: Option<Range<usize>> = None;
+        for (bytes, said) in self.tokens() {
+            let source = self.source_of(said);
+            if source.start >= span.end || source.end <= span.start || bytes.is_empty() {
+                continue;
+            }
+            let word = self.word(bytes);
+            match &mut found {
+                None => found = Some(word),
+                Some(found) if word.start <= found.end + 1 => found.end = found.end.max(word.end),
+                Some(_) => return None,
+            }
+        }
+        found
+    }
+
+    /// The place of a mark: behind the word before it where it sticks to that, else before the word after it.
+    fn beside(&self, text: &[u8], part: &Part, span: &Span) -> Option<Range<usize>> {
+        let (start, end) = (span.start - part.start, span.end - part.start);
+        let (blank_before, _) = part.spaced(text, span);
+        let near = |source: &Range<usize>| if blank_before { source.start >= end } else { source.end <= start };
+        let made = self.tokens().filter(|(bytes, said)| {
+            let source = self.source_of(said);
+            !bytes.is_empty() && !source.is_empty() && near(&source)
+        });
+        if blank_before {
+            // Of the tokens made from what follows, the one that was made from the first of it.
+            let first = made.min_by_key(|(bytes, said)| (self.source_of(said).start, bytes.start));
+            let at = first.map_or(self.text.len(), |(bytes, _)| self.word(bytes).start);
+            return Some(at..at);
+        }
+        let last = made.max_by_key(|(bytes, said)| (self.source_of(said).end, bytes.end));
+        let at = last.map(|(bytes, _)| self.word(bytes).end)?;
+        Some(at..at)
+    }
+
+    /// The word that has the bytes of a token, without the blank before it.
+    fn word(&self, Range { mut start, mut end }: Range<usize>) -> Range<usize> {
+        let inside = |c: char| is_letter(c) || is_digit(c);
+        while start < end && char_at(self.text, start).is_some_and(is_space) {
+            start += 1;
+        }
+        while let Some(c) = char_before(self.text, start).filter(|c| inside(*c)) {
+            start -= c.len_utf8();
+        }
+        while let Some(c) = char_at(self.text, end).filter(|c| inside(*c)) {
+            end += c.len_utf8();
+        }
+        start..end
+    }
+}

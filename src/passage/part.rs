@@ -1,0 +1,172 @@
+//! Part of a sentence that the model gets at once, with the spans in it that it must not touch.
+
+use crate::blob::glossary::{Glossary, GlossaryKind};
+use crate::blob::guide::StandInKind;
+use crate::phrase::chars::{char_before, chars_from, is_letter, is_space};
+use crate::phrase::span::{self, SpanKind};
+use crate::text::Tokenizer;
+use core::ops::Range;
+
+/// Spans of a part at most.
+pub(super) const MOST_SPANS: usize = 12;
+/// Words of a term at most.
+const TERM_WORDS: usize = 6;
+
+/// What becomes of a span.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    /// A word of a kind stands in for it; which one is chosen when the part is whole.
+    StandIn(StandInKind, u8),
+    /// It is left out, and put where the words beside it are.
+    Mark,
+}
+
+/// Something that the model must not touch.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Span<'t> {
+    pub start: usize,
+    pub end: usize,
+    pub role: Role,
+    /// A term's translation; others are copied.
+    pub term: Option<&'t str>,
+}
+
+impl Span<'_> {
+    pub const fn range(&self) -> Range<usize> {
+        self.start..self.end
+    }
+}
+
+/// The first span of `text` that starts at `from` or after it.
+pub(super) fn next_span<'t>(
+    text: &'t [u8],
+    from: usize,
+    tokenizer: &Tokenizer,
+    glossaries: &[Glossary<'t>],
+) -> Option<Span<'t>> {
+    let unknown = |c: char| !tokenizer.knows(c);
+    let found = span::next(text, from, &unknown).map(|(range, kind)| {
+        let role = match kind {
+            SpanKind::Number => Role::StandIn(StandInKind::Number, 0),
+            SpanKind::Tag | SpanKind::Emoji => Role::Mark,
+            _ => Role::StandIn(StandInKind::Name, 0),
+        };
+        Span { start: range.start, end: range.end, role, term: None }
+    });
+    let before = found.map_or(text.len(), |span| span.start);
+    next_term(text, from..before, glossaries).or(found)
+}
+
+/// The first term that starts in `range`: the longest of those that do there.
+fn next_term<'t>(text: &'t [u8], range: Range<usize>, glossaries: &[Glossary<'t>]) -> Option<Span<'t>> {
+    if glossaries.iter().all(|glossary| glossary.is_empty()) {
+        return None;
+    }
+    for (at, c) in chars_from(text, range.start).take_while(|(at, _)| at.start < range.end) {
+        if !is_letter(c) || char_before(text, at.start).is_some_and(is_letter) {
+            continue;
+        }
+        let ends = chars_from(text, at.start)
+            .filter(|(end, c)| is_letter(*c) && !chars_from(text, end.end).next().is_some_and(|(_, c)| is_letter(c)))
+            .map(|(end, _)| end.end)
+            .take(TERM_WORDS);
+        let term = ends.filter_map(|end| {
+            let words = text.get(at.start..end)?;
+            let target = glossaries.iter().find_map(|glossary| glossary.find(GlossaryKind::Term, words))?;
+            Some((end, target))
+        });
+        if let Some((end, target)) = term.last() {
+            let role = Role::StandIn(StandInKind::Name, 0);
+            return Some(Span { start: at.start, end, role, term: Some(target) });
+        }
+    }
+    None
+}
+
+/// Part of a sentence.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Part<'t> {
+    pub start: usize,
+    pub end: usize,
+    spans: [Span<'t>; MOST_SPANS],
+    count: usize,
+}
+
+impl<'t> Part<'t> {
+    /// Of nothing.
+    pub const EMPTY: Part<'static> = Part {
+        start: 0,
+        end: 0,
+        spans: [Span { start: 0, end: 0, role: Role::Mark, term: None }; MOST_SPANS],
+        count: 0,
+    };
+
+    pub fn spans(&self) -> &[Span<'t>] {
+        self.spans.get(..self.count).unwrap_or_default()
+    }
+
+    pub fn spans_mut(&mut self) -> &mut [Span<'t>] {
+        self.spans.get_mut(..self.count).unwrap_or_default()
+    }
+
+    /// All of a sentence that is left, with its spans; where they are too many, what is before one of them.
+    pub fn of(
+        text: &'t [u8],
+        Range { start, end }: Range<usize>,
+        mut next: impl FnMut(&'t [u8], usize) -> Option<Span<'t>>,
+    ) -> Self {
+        let text = text.get(..end).unwrap_or_default();
+        let mut part = Part { start, end, ..Part::EMPTY };
+        let mut at = start;
+        while let Some(span) = next(text, at) {
+            let Some(slot) = part.spans.get_mut(part.count) else {
+                part.end = span.start;
+                break;
+            };
+            *slot = span;
+            part.count += 1;
+            at = span.end.max(at + 1);
+        }
+        part
+    }
+
+    /// Ends it at `end`, or where a span begins that lies across, or else where that ends.
+    pub fn shorten(&mut self, end: usize) {
+        self.end = end;
+        if let Some(span) = self.spans().iter().find(|span| span.start < end && end < span.end) {
+            self.end = if span.start > self.start { span.start } else { span.end };
+        }
+        let end = self.end;
+        self.count = self.spans().iter().take_while(|span| span.end <= end).count();
+    }
+
+    /// Whether there are letters outside spans: something to translate.
+    pub fn has_words(&self, text: &[u8]) -> bool {
+        self.words(text) > 0
+    }
+
+    /// Words outside spans.
+    pub fn words(&self, text: &[u8]) -> usize {
+        let mut inside = false;
+        let mut words = 0;
+        for (at, c) in chars_from(text, self.start).take_while(|(at, _)| at.start < self.end) {
+            let letter = is_letter(c) && !self.covers(at.start);
+            words += usize::from(letter && !inside);
+            // Of `don't`, one.
+            inside = letter || (inside && matches!(c, '\'' | '\u{2019}' | '-'));
+        }
+        words
+    }
+
+    /// Whether a span has the byte `at`.
+    pub fn covers(&self, at: usize) -> bool {
+        self.spans().iter().any(|span| span.range().contains(&at))
+    }
+
+    /// Whether `text` has white space right before, or right after, a span.
+    pub fn spaced(&self, text: &[u8], span: &Span) -> (bool, bool) {
+        let before = span.start <= self.start || char_before(text, span.start).is_some_and(is_space);
+        let after = span.end >= self.end || chars_from(text, span.end).next().is_some_and(|(_, c)| is_space(c));
+        (before, after)
+    }
+}

@@ -1,0 +1,419 @@
+//! The pieces of work that a passage is done in.
+
+use super::compose::{Composition, Output, Style, copy};
+use super::draft::{Inserts, What};
+use super::part::{Part, Role, next_span};
+use super::prepare::Preparation;
+use super::{Passage, State, Warnings};
+use crate::blob::Blob;
+use crate::blob::glossary::{Glossary, GlossaryKind};
+use crate::error::Error;
+use crate::observe::Observer;
+use crate::phrase::case::{Case, Restore, case_of};
+use crate::phrase::chars::{char_before, chars, is_letter, is_lower, is_space, upper};
+use crate::phrase::punctuation::{Edit, adjust, final_of, opening};
+use crate::phrase::sentence;
+use crate::search::Guard;
+use crate::translator::Translator;
+use core::fmt::Write;
+use core::ops::Range;
+
+impl<'t> Passage<'t> {
+    /// Copies what is before the next sentence; takes its translation from a glossary, or makes its parts the next to be done.
+    #[inline(never)]
+    pub(super) fn next_sentence<'m: 't>(
+        &mut self,
+        translator: &mut Translator<'m>,
+        out: &mut impl Write,
+    ) -> Result<State, Error> {
+        if self.at == 0 {
+            let (code, rest) = translator.blob.tokenizer().split_language(self.text);
+            let len = self.text.len().saturating_sub(rest.len());
+            self.code = self.text.get(..len).filter(|_| code.is_some()).unwrap_or_default();
+            self.at = self.code.len();
+        }
+        let next = match self.options.sentences {
+            true => sentence::next(self.text, self.at),
+            false => self.trimmed(self.at..self.text.len()),
+        };
+        let Some(sentence) = next else {
+            self.copy(self.text.len(), out)?;
+            self.finish(translator);
+            return Ok(State::Done);
+        };
+        self.copy(sentence.start, out)?;
+        self.sentence = sentence.clone();
+        (self.apart, self.most, self.case) = (false, usize::MAX, Case::AsIs);
+        if self.options.casing {
+            let whole = self.part_of(translator);
+            // Relative to the sentence.
+            let text = self.text.get(sentence.clone()).unwrap_or_default();
+            self.case = case_of(text, |at| whole.covers(sentence.start + at));
+        }
+        if self.options.glossary && self.look_up(translator, out)? {
+            return Ok(State::Sentence);
+        }
+        Ok(State::Part)
+    }
+
+    /// Writes the glossary's translation of the sentence, if there is one.
+    fn look_up<'m: 't>(&mut self, translator: &Translator<'m>, out: &mut impl Write) -> Result<bool, Error> {
+        let text = self.text.get(self.sentence.clone()).unwrap_or_default();
+        let marks = chars(text).filter(|(_, c)| is_letter(*c)).last().map_or(0, |(range, _)| range.end);
+        // The sentence with its marks, or without those that end it.
+        let find = |text: &[u8]| glossaries(translator).iter().find_map(|g| g.find(GlossaryKind::Phrase, text));
+        let words = text.get(..marks).unwrap_or_default();
+        let (target, ending) = match (find(text), find(words)) {
+            (Some(target), _) => (target, &[][..]),
+            (None, Some(target)) if !words.is_empty() => (target, text.get(marks..).unwrap_or_default()),
+            _ => return Ok(false),
+        };
+        let mut output = Output { out, skip: 0, len: 0 };
+        let mut restore = Restore::new(self.case);
+        let first_upper = !chars(text).next().is_some_and(|(_, c)| is_lower(c)) && self.case == Case::AsIs;
+        for (n, c) in target.chars().enumerate() {
+            let c = if n == 0 && first_upper { upper(c) } else { restore.push(c) };
+            output.write_char(c)?;
+        }
+        copy(ending, &mut output)?;
+        self.written += output.len;
+        self.at = self.sentence.end;
+        Ok(true)
+    }
+
+    /// All of the sentence that is left, with its spans.
+    fn part_of<'m: 't>(&self, translator: &Translator<'m>) -> Part<'t> {
+        let range = self.at..self.sentence.end;
+        if !self.options.protect && !self.options.glossary {
+            return Part::of(self.text, range, |_, _| None);
+        }
+        let glossaries = glossaries(translator);
+        let glossaries = if self.options.glossary { &glossaries[..] } else { &[] };
+        let tokenizer = translator.blob.tokenizer();
+        let (protect, text) = (self.options.protect, self.text);
+        let mut part = Part::of(text, range, |text, at| {
+            let mut at = at;
+            loop {
+                let span = next_span(text, at, tokenizer, glossaries)?;
+                if protect || span.term.is_some() {
+                    return Some(span);
+                }
+                at = span.end;
+            }
+        });
+        part.shorten(part.end.min(self.most));
+        part
+    }
+
+    /// Chooses the next part of the sentence, copies it if there is nothing to translate, and tokenizes it if there is.
+    #[inline(never)]
+    pub(super) fn next_part<'m: 't>(
+        &mut self,
+        translator: &mut Translator<'m>,
+        out: &mut impl Write,
+    ) -> Result<State, Error> {
+        let start = self.trimmed(self.at..self.sentence.end).map_or(self.sentence.end, |rest| rest.start);
+        self.copy(start, out)?;
+        if start >= self.sentence.end {
+            return Ok(State::Sentence);
+        }
+        let mut part = self.part_of(translator);
+        if let Some(first) = part.spans().first().copied() {
+            let leads = first.start == start && (self.apart || first.role == Role::Mark);
+            if leads {
+                self.copy_span(first.end, first.term, out)?;
+                return Ok(State::Part);
+            }
+            if self.apart {
+                part.shorten(first.start);
+            }
+        }
+        // Marks at the end are copied behind it.
+        while let Some(last) = part.spans().last().copied()
+            && last.role == Role::Mark
+            && self.trimmed(last.end..part.end).is_none()
+        {
+            part.shorten(last.start);
+        }
+        let end = self.trimmed(part.start..part.end).map_or(part.end, |range| range.end);
+        part.shorten(end);
+        if !part.has_words(self.text) {
+            // Terms among it are no copies.
+            match part.spans().first().copied() {
+                Some(span) if span.start > start => self.copy(span.start, out)?,
+                Some(span) => self.copy_span(span.end, span.term, out)?,
+                None => self.copy(part.end, out)?,
+            }
+            return Ok(State::Part);
+        }
+        self.part = part;
+        if !self.choose_stand_ins(translator) {
+            return Ok(self.take_apart());
+        }
+        self.tokenize(translator, out)
+    }
+
+    /// Translates the rest of the sentence around its spans.
+    fn take_apart(&mut self) -> State {
+        self.apart = true;
+        self.outcome.warnings.add(Warnings::APART);
+        State::Part
+    }
+
+    /// Gives each span of the part a stand-in of its own that the part itself does not use; false where there are too few.
+    fn choose_stand_ins(&mut self, translator: &Translator<'_>) -> bool {
+        let mut part = self.part;
+        let guide = translator.blob.guide();
+        let preparation = self.preparation(&translator.blob);
+        let mut used = [0u8; 2];
+        for span in part.spans_mut() {
+            let Role::StandIn(kind, number) = &mut span.role else { continue };
+            let Some(next) = used.get_mut(*kind as usize) else { continue };
+            loop {
+                let Some((source, target)) = guide.stand_ins(*kind).nth(*next as usize) else { return false };
+                *next += 1;
+                if !preparation.has_word(source) && !preparation.has_word(target) {
+                    *number = *next - 1;
+                    break;
+                }
+            }
+        }
+        self.part = part;
+        true
+    }
+
+    fn preparation<'p>(&'p self, blob: &'p Blob) -> Preparation<'p, 't> {
+        Preparation {
+            text: self.text,
+            code: self.code,
+            part: &self.part,
+            case: self.case,
+            starts_sentence: self.part.start == self.sentence.start,
+            tokenizer: blob.tokenizer(),
+            guide: blob.guide(),
+        }
+    }
+
+    #[inline(never)]
+    fn tokenize(&mut self, translator: &mut Translator<'_>, out: &mut impl Write) -> Result<State, Error> {
+        let blob = translator.blob;
+        let preparation = self.preparation(&blob);
+        let filled = translator.tokenize_filled(|room| {
+            let (mut len, mut fits) = (0usize, true);
+            preparation.walk(|_, bytes| {
+                let end = len.saturating_add(bytes.len());
+                match room.get_mut(len..end) {
+                    Some(room) => room.copy_from_slice(bytes),
+                    None => fits = false,
+                }
+                len = end;
+            });
+            fits.then_some(len)
+        });
+        let codes = usize::from(blob.tokenizer().split_language(self.code).0.is_some());
+        let too_long = self.part.end - self.part.start > u16::MAX as usize;
+        match filled {
+            Ok(count) if count <= codes + 1 => {
+                // The normalizer leaves nothing of it.
+                self.copy(self.part.end, out)?;
+                Ok(State::Part)
+            }
+            Ok(_) if !too_long => {
+                translator.begin_encoding()?;
+                Ok(State::Encoding)
+            }
+            Ok(_) | Err(Error::TextTooLong { .. } | Error::TooManyTokens { .. }) => {
+                let text = self.text.get(self.part.start..self.part.end).unwrap_or_default();
+                let end = self.part.start + sentence::cut(text, (text.len() / 4 * 3).clamp(1, u16::MAX as usize));
+                let mut shorter = self.part;
+                shorter.shorten(end);
+                if shorter.end >= self.part.end {
+                    return Err(filled.err().unwrap_or(Error::TextTooLong { limit: u16::MAX as usize }));
+                }
+                self.most = shorter.end;
+                self.outcome.warnings.add(Warnings::SPLIT);
+                Ok(State::Part)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    pub(super) fn encode(
+        &mut self,
+        translator: &mut Translator<'_>,
+        observer: &mut impl Observer,
+    ) -> Result<State, Error> {
+        if translator.encode_part(observer)? {
+            return Ok(State::Encoding);
+        }
+        let (mut guard, mut steps) = (Guard::OFF, usize::MAX);
+        if self.options.guards {
+            let (source, words) = (translator.source_ids(), self.part.words(self.text) + self.part.spans().len());
+            guard = Guard::of(source, words);
+            steps = match words {
+                // A word is not explained.
+                0 | 1 => source.len() + 2,
+                _ => translator.blob.guide().most_tokens(source.len()),
+            };
+        }
+        translator.begin_search(guard, steps)?;
+        Ok(State::Searching)
+    }
+
+    pub(super) fn search(
+        &mut self,
+        translator: &mut Translator<'_>,
+        observer: &mut impl Observer,
+        out: &mut impl Write,
+    ) -> Result<State, Error> {
+        if translator.search_step(observer)? {
+            // Spans may yet ask for the sentence to be taken apart, and other hypotheses may win.
+            if translator.beams == 1 && self.part.spans().is_empty() {
+                self.write_certain(translator, out)?;
+            }
+            return Ok(State::Searching);
+        }
+        if !self.write_part(translator, observer, out)? {
+            return Ok(self.take_apart());
+        }
+        let stopped = translator.was_stopped();
+        if stopped {
+            self.outcome.warnings.add(Warnings::STOPPED);
+        } else if !translator.ends_whole() {
+            self.outcome.warnings.add(Warnings::LENGTH);
+        }
+        self.outcome.source_tokens += translator.source_ids().len();
+        self.outcome.target_tokens += translator.target_ids().len();
+        self.outcome.parts += 1;
+        (self.at, self.most) = (self.part.end, usize::MAX);
+        if stopped {
+            self.finish(translator);
+        }
+        Ok(if stopped { State::Done } else { State::Part })
+    }
+
+    /// Writes what is certain of a translation that grows: all but the last word and the marks after it.
+    #[inline(never)]
+    fn write_certain(&mut self, translator: &mut Translator<'_>, out: &mut impl Write) -> Result<(), Error> {
+        let blob = translator.blob;
+        let Some((draft, _)) = translator.draft(false)? else { return Ok(()) };
+        let mut keep = draft.text.iter().rposition(|&byte| byte == b' ').unwrap_or(0);
+        while char_before(draft.text, keep).is_some_and(|c| !is_letter(c)) {
+            keep = keep.saturating_sub(1);
+        }
+        let language = blob.meta("target_language");
+        let (mut inserts, style) = (Inserts::NONE, Style { keep, ..self.style(draft.text, language) });
+        // How it ends is not known yet.
+        if let (Some(edit), _) = self.marks(draft.text, language) {
+            inserts.add(edit.range, What::Marks(edit.put));
+        }
+        let (part, guide) = (&self.part, blob.guide());
+        let composition = Composition { text: self.text, part, draft: &draft, inserts: &inserts, style, guide };
+        let mut output = Output { out, skip: self.written_of_part, len: 0 };
+        composition.write(&mut output, 0, &mut ())?;
+        self.written_of_part = self.written_of_part.max(output.len);
+        Ok(())
+    }
+
+    /// Writes the translation of the part; false, and nothing, where its spans have no place in it.
+    #[inline(never)]
+    fn write_part(
+        &mut self,
+        translator: &mut Translator<'_>,
+        observer: &mut impl Observer,
+        out: &mut impl Write,
+    ) -> Result<bool, Error> {
+        let blob = translator.blob;
+        let Some((mut draft, sums)) = translator.draft(true)? else { return Ok(true) };
+        draft.locate(&self.preparation(&blob), blob.tokenizer())?;
+        let language = blob.meta("target_language");
+        let (opening, ending) = self.marks(draft.text, language);
+        let mut inserts = Inserts::NONE;
+        if let Some(edit) = opening {
+            inserts.add(edit.range, What::Marks(edit.put));
+        }
+        if !draft.place(self.text, &self.part, blob.guide(), &mut inserts) {
+            return Ok(false);
+        }
+        if let Some(edit) = ending {
+            inserts.add(edit.range, What::Marks(edit.put));
+        }
+        let style = self.style(draft.text, language);
+        let (part, guide) = (&self.part, blob.guide());
+        let composition = Composition { text: self.text, part, draft: &draft, inserts: &inserts, style, guide };
+        let mut output = Output { out, skip: self.written_of_part, len: 0 };
+        composition.write(&mut output, self.written, observer)?;
+        self.written += output.len;
+        self.written_of_part = 0;
+        self.nats += sums.nats;
+        if sums.guarded {
+            self.outcome.warnings.add(Warnings::LOOP);
+        }
+        Ok(true)
+    }
+
+    /// How the draft of the part is written.
+    fn style(&self, draft: &[u8], language: Option<&str>) -> Style {
+        // German nouns keep their capitals.
+        let inside = self.part.start > self.sentence.start && !matches!(language, Some("de" | "deu" | "ger"));
+        let small = chars(self.part_text()).next().is_some_and(|(_, c)| is_lower(c));
+        Style { case: self.case, continues: self.case == Case::AsIs && inside && small, keep: draft.len() }
+    }
+
+    /// What makes the draft begin, and end, as its source does.
+    fn marks(&self, draft: &[u8], language: Option<&str>) -> (Option<Edit>, Option<Edit>) {
+        if !self.options.punctuation {
+            return (None, None);
+        }
+        let source = self.part_text();
+        let mark = final_of(source);
+        (opening(draft, mark, matches!(language, Some("es" | "spa"))), adjust(draft, mark))
+    }
+
+    fn part_text(&self) -> &'t [u8] {
+        self.text.get(self.part.start..self.part.end).unwrap_or_default()
+    }
+
+    /// Copies a span, or writes what stands for it.
+    fn copy_span(&mut self, end: usize, term: Option<&str>, out: &mut impl Write) -> Result<(), Error> {
+        let Some(term) = term else { return self.copy(end, out) };
+        out.write_str(term).map_err(|_| Error::OutputFull)?;
+        self.written += term.len();
+        self.at = end;
+        Ok(())
+    }
+
+    /// Copies the text up to `end`.
+    fn copy(&mut self, end: usize, out: &mut impl Write) -> Result<(), Error> {
+        let mut output = Output { out, skip: 0, len: 0 };
+        let bytes = self.text.get(self.at..end).unwrap_or_default();
+        if !copy(bytes, &mut output)? {
+            self.outcome.warnings.add(Warnings::INVALID);
+        }
+        self.written += output.len;
+        self.at = self.at.max(end);
+        Ok(())
+    }
+
+    /// A range of the text without the white space around it; `None` where nothing is left.
+    fn trimmed(&self, range: Range<usize>) -> Option<Range<usize>> {
+        let text = self.text.get(range.clone()).unwrap_or_default();
+        let mut others = chars(text).filter(|(_, c)| !is_space(*c)).map(|(at, _)| at);
+        let first = others.next()?;
+        let last = others.last().unwrap_or(first.clone());
+        Some(range.start + first.start..range.start + last.end)
+    }
+
+    fn finish(&mut self, translator: &Translator<'_>) {
+        let tokens = self.outcome.target_tokens as u32;
+        self.outcome.nats = self.nats.checked_div(tokens).unwrap_or(0);
+        if tokens > 0 {
+            self.outcome.confidence = translator.blob.guide().phrase_confidence(self.outcome.nats);
+        }
+    }
+}
+
+/// The user's glossary, then the blob's.
+fn glossaries<'m>(translator: &Translator<'m>) -> [Glossary<'m>; 2] {
+    [translator.glossary, *translator.blob.glossary()]
+}
