@@ -7,7 +7,9 @@ use crate::engine::{Engine, Room};
 use crate::error::Error;
 use crate::layer::{Attention, KeysValues, Tokens, attend, attend_own, embed, feed_forward, quantize, store_own};
 use crate::observe::{Logits, Observer, Stage};
+use crate::rows::Rows;
 use crate::search::Best;
+use core::ops::Range;
 
 /// Where a step stands: its caches and sizes.
 pub(crate) struct Caches<'c> {
@@ -23,6 +25,8 @@ pub(crate) struct Caches<'c> {
     pub limits: Limits,
     /// Of the tokens.
     pub position: usize,
+    /// Of the output matrix, that logits are made of.
+    pub rows: Rows<'c>,
 }
 
 /// Runs `id` through the decoder; returns the id with the highest logit, pad excluded, ties to the
@@ -35,9 +39,9 @@ pub(crate) fn step<E: Engine>(
     work: &mut Work<E>,
     observer: &mut impl Observer,
 ) -> Result<u16, Error> {
-    let position = caches.position;
+    let (position, rows) = (caches.position, caches.rows);
     let tokens = blocks(engine, blob, &[id], caches, work, observer)?;
-    choose(engine, blob, position, &tokens, work, observer)
+    choose(engine, blob, (position, rows), &tokens, work, observer)
 }
 
 /// Runs the id of each beam through the decoder; `offer` gets their logits, a strip of each beam after the other.
@@ -50,13 +54,13 @@ pub(crate) fn steps<E: Engine>(
     observer: &mut impl Observer,
     mut offer: impl FnMut(usize, usize, Logits<'_>),
 ) -> Result<(), Error> {
-    let position = caches.position;
+    let (position, rows) = (caches.position, caches.rows);
     let tokens = blocks(engine, blob, ids, caches, work, observer)?;
     let output = blob.table().get(blob.spec().header().output)?;
     quantize(engine, &output, &tokens, work);
     let input = work.input.get(..tokens.hidden.len()).unwrap_or_default();
-    for first in (0..output.rows()).step_by(STRIP) {
-        let rows = (output.rows() - first).min(STRIP);
+    for Range { start: first, end } in rows.runs(output.rows(), STRIP) {
+        let rows = end - first;
         let strips = work.wide.get_mut(..ids.len() * rows).unwrap_or_default();
         engine.logits_of(&output, first, input, work.scales, strips);
         for (beam, strip) in strips.chunks_exact(rows.max(1)).enumerate() {
@@ -116,7 +120,7 @@ fn show<E: Engine>(stage: usize, position: usize, tokens: &Tokens<E>, d_model: u
 fn choose<E: Engine>(
     engine: E,
     blob: &Blob,
-    position: usize,
+    (position, rows): (usize, Rows),
     tokens: &Tokens<E>,
     work: &mut Work<E>,
     observer: &mut impl Observer,
@@ -126,7 +130,7 @@ fn choose<E: Engine>(
     let input = work.input.get_mut(..blob.spec().d_model()).unwrap_or_default();
     let scale = engine.input_of_hidden(&output, tokens.hidden, tokens.frac, input);
     let mut best = Best::new(header.pad_id);
-    engine.logits(&output, input, scale, |first, logits: Logits<'_>| {
+    engine.logits(&output, rows, input, scale, |first, logits: Logits<'_>| {
         observer.logits(position, first, logits);
         best.offer(first, logits);
     });

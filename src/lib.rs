@@ -71,6 +71,7 @@ pub mod observe;
 mod op;
 #[cfg(feature = "json")]
 pub mod report;
+mod rows;
 mod search;
 pub mod self_test;
 pub mod text;

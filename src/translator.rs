@@ -3,9 +3,11 @@
 use crate::arena::{ArenaPlan, Carver, Limits, MAX_BEAMS, Slots, Work};
 use crate::blob::Blob;
 use crate::blob::layout::ALIGN;
+use crate::blob::shortlist::{block_count, set_bytes};
 use crate::engine::{Engine, EngineKind, Room};
 use crate::error::Error;
 use crate::observe::{Logits, Observer};
+use crate::rows::Rows;
 use crate::search::{BeamSearch, Rules};
 use crate::text::{EncodeWork, Node};
 use crate::{cross_kv, decoder, encoder};
@@ -47,6 +49,9 @@ pub struct Translator<'m> {
     pub(crate) target_ids: &'m mut [u16],
     /// What a beam search remembers.
     book: &'m mut [u8],
+    /// Row blocks of the output matrix that the phrase encoded reads, a bit each, where the shortlist is on.
+    chosen: &'m mut [u8],
+    pub(crate) shortlist: bool,
     /// What the phases share.
     region: &'m mut [u8],
     /// Bytes of the cross-attention's keys and values, for the phrase encoded.
@@ -105,6 +110,7 @@ impl<'m> Translator<'m> {
         let source_ids = carver.take(limits.source_tokens as usize)?;
         let target_ids = carver.take(limits.target_tokens as usize)?;
         let book = carver.take(plan.book)?;
+        let chosen = carver.take(plan.shortlist.min(set_bytes(blob.spec().header().target_vocab)))?;
         Ok(Translator {
             blob,
             limits,
@@ -112,6 +118,8 @@ impl<'m> Translator<'m> {
             source_ids,
             target_ids,
             book,
+            chosen,
+            shortlist: false,
             beams: limits.beams as usize,
             length_penalty: 1 << 16,
             searched: None,
@@ -225,6 +233,7 @@ impl<'m> Translator<'m> {
             return Err(Error::InvalidId { id });
         }
         with_engine!(self.blob, |engine| self.encode_with(engine, observer))?;
+        self.choose_rows();
         self.encoded = true;
         self.restart();
         self.note_high_water();
@@ -294,7 +303,8 @@ impl<'m> Translator<'m> {
         let positions = self.source_len.max(limits.target_tokens as usize);
         let mut work = Work::<E>::carve(carver.rest(), blob, positions, 1, 1)?;
         let (source_len, position) = (self.source_len, self.position);
-        let caches = decoder::Caches { cross, own, beams: 1, places: &[0], source_len, limits, position };
+        let rows = Rows::of(self.chosen, self.shortlist);
+        let caches = decoder::Caches { cross, own, beams: 1, places: &[0], source_len, limits, position, rows };
         decoder::step(engine, blob, id, caches, &mut work, observer)
     }
 
@@ -322,6 +332,43 @@ impl<'m> Translator<'m> {
     /// in Q24.
     pub const fn score(&self) -> Option<i64> {
         self.score
+    }
+
+    /// Whether the blob has a shortlist.
+    pub const fn has_shortlist(&self) -> bool {
+        self.blob.shortlist().is_some()
+    }
+
+    /// Makes logits only of the ids in the blob's shortlist for the phrase, from the next step on; off at the start. Other ids
+    /// are never chosen and no observer sees their logits; a beam search's log-probabilities are those among the rest.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoShortlist`] where the blob has none.
+    pub fn set_shortlist(&mut self, on: bool) -> Result<(), Error> {
+        if on && !self.has_shortlist() {
+            return Err(Error::NoShortlist);
+        }
+        self.shortlist = on;
+        self.choose_rows();
+        Ok(())
+    }
+
+    /// The share of the output matrix that a step reads, as row blocks of all: with the shortlist on, those of the phrase that
+    /// is encoded.
+    pub fn output_blocks(&self) -> (usize, usize) {
+        let all = block_count(self.blob.spec().header().target_vocab);
+        match Rows::of(self.chosen, self.shortlist) {
+            Rows::All => (all, all),
+            Rows::Blocks(set) => (set.iter().map(|bits| bits.count_ones() as usize).sum(), all),
+        }
+    }
+
+    /// Looks up which rows the source ids need: from nothing, so that no phrase has another's.
+    pub(crate) fn choose_rows(&mut self) {
+        if let (Some(shortlist), true) = (self.blob.shortlist(), self.shortlist) {
+            shortlist.fill(self.source_ids.get(..self.source_len).unwrap_or_default(), self.chosen);
+        }
     }
 
     /// Forgets the last translation.
@@ -423,6 +470,7 @@ impl<'m> Translator<'m> {
                 source_len: self.source_len,
                 limits,
                 position,
+                rows: Rows::of(self.chosen, self.shortlist),
             };
             let offer = |beam, first, logits: Logits<'_>| search.offer(beam, first, logits);
             decoder::steps(engine, blob, ids, caches, &mut work, observer, offer)?;
@@ -458,6 +506,6 @@ impl<'m> Translator<'m> {
     fn plan_of(&self, source: usize, target: usize) -> Result<ArenaPlan, Error> {
         let text_bytes = self.limits.text_bytes;
         let limits = Limits { source_tokens: source as u16, target_tokens: target as u16, text_bytes, ..self.limits };
-        ArenaPlan::new(self.blob.spec(), self.blob.engine(), limits)
+        ArenaPlan::of(&self.blob, limits)
     }
 }

@@ -11,6 +11,7 @@ mod check;
 pub mod container;
 pub mod layout;
 pub(crate) mod record;
+pub mod shortlist;
 pub mod spec;
 pub mod tensor;
 pub mod tokenizer;
@@ -31,6 +32,7 @@ use crate::error::BlobError;
 use crate::text::Tokenizer;
 use container::Container;
 use core::fmt;
+use shortlist::Shortlist;
 
 /// A checked blob.
 #[derive(Clone, Copy)]
@@ -40,6 +42,7 @@ pub struct Blob<'a> {
     spec: Spec<'a>,
     tensors: Tensors<'a>,
     tokenizer: Tokenizer<'a>,
+    shortlist: Option<Shortlist<'a>>,
 }
 
 impl<'a> Blob<'a> {
@@ -70,7 +73,11 @@ impl<'a> Blob<'a> {
         if let Some((section, _)) = fits.iter().find(|(_, fits)| !fits) {
             return Err(BlobError::Malformed { section: *section as u32, index: 0 });
         }
-        Ok(Blob { container, engine, spec, tensors, tokenizer })
+        let shortlist = match container.section(SectionKind::Shortlist) {
+            Some(section) => Some(Shortlist::parse(section, spec.header())?),
+            None => None,
+        };
+        Ok(Blob { container, engine, spec, tensors, tokenizer, shortlist })
     }
 
     /// Text to ids and back.
@@ -80,6 +87,11 @@ impl<'a> Blob<'a> {
 
     pub(crate) const fn tokenizer_mut(&mut self) -> &mut Tokenizer<'a> {
         &mut self.tokenizer
+    }
+
+    /// Which row blocks of the output matrix a phrase needs, where the blob knows.
+    pub const fn shortlist(&self) -> Option<&Shortlist<'a>> {
+        self.shortlist.as_ref()
     }
 
     /// The engine the blob was packed for.
