@@ -16,6 +16,7 @@ use crate::op::int8::Int8;
 use crate::op::int8::attention::{TOGETHER, divide, division};
 use crate::op::int8::cache::Head;
 use crate::op::int8::softmax;
+use crate::rows::Rows;
 use crate::search::Best;
 use bytemuck::{NoUninit, cast_slice};
 
@@ -332,7 +333,7 @@ pub fn argmax<M: Marks>(memory: &mut [u8], model: &Model<'_>) -> Option<u32> {
     let id = measure::<M, _>(|| {
         let scale = Int8.input_of_hidden(&output, hidden, 12, x);
         let mut best = Best::new(header.pad_id);
-        Int8.logits(&output, x, scale, |first, logits| best.offer(first, logits));
+        Int8.logits(&output, Rows::All, x, scale, |first, logits| best.offer(first, logits));
         best.id()
     });
     id.map(u32::from)

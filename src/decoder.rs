@@ -7,7 +7,9 @@ use crate::engine::{Engine, Room};
 use crate::error::Error;
 use crate::layer::{Attention, KeysValues, Tokens, attend, attend_own, embed, feed_forward, quantize, store_own};
 use crate::observe::{Logits, Observer, Stage};
+use crate::rows::Rows;
 use crate::search::Best;
+use core::ops::Range;
 
 /// Where a step stands: its caches and sizes.
 pub(crate) struct Caches<'c> {
@@ -26,6 +28,8 @@ pub(crate) struct Caches<'c> {
     pub position: usize,
     /// A head of the cross-attention, by its block, that is watched.
     pub watched: Option<(u8, u8)>,
+    /// Of the output matrix, that logits are made of.
+    pub rows: Rows<'c>,
 }
 
 /// Runs `id` through the decoder; returns the id with the highest logit but for those that are `never` chosen, ties to the
@@ -38,10 +42,10 @@ pub(crate) fn step<E: Engine>(
     work: &mut Work<E>,
     observer: &mut impl Observer,
 ) -> Result<u16, Error> {
-    let position = caches.position;
+    let (position, rows) = (caches.position, caches.rows);
     let hidden = core::mem::take(&mut work.hidden);
     let tokens = blocks(engine, blob, (&[id], hidden), caches, work, observer)?;
-    choose(engine, blob, (position, never), &tokens, work, observer)
+    choose(engine, blob, (position, never, rows), &tokens, work, observer)
 }
 
 /// Runs the id of each beam through the decoder; `offer` gets their logits, a strip of each beam after the other, and the
@@ -55,15 +59,15 @@ pub(crate) fn steps<'w, E: Engine>(
     observer: &mut impl Observer,
     mut offer: impl FnMut(&mut [u8], (usize, usize), Logits<'_>),
 ) -> Result<&'w mut [u8], Error> {
-    let position = caches.position;
+    let (position, rows) = (caches.position, caches.rows);
     let hidden = core::mem::take(&mut work.hidden);
     let tokens = blocks(engine, blob, (ids, &mut *hidden), caches, work, observer)?;
     let output = blob.table().get(blob.spec().header().output)?;
     quantize(engine, &output, &tokens, work);
     let input = work.input.get(..tokens.hidden.len()).unwrap_or_default();
     let spare = bytemuck::try_cast_slice_mut(hidden).unwrap_or_default();
-    for first in (0..output.rows()).step_by(STRIP) {
-        let rows = (output.rows() - first).min(STRIP);
+    for Range { start: first, end } in rows.runs(output.rows(), STRIP) {
+        let rows = end - first;
         let strips = work.wide.get_mut(..ids.len() * rows).unwrap_or_default();
         engine.logits_of(&output, first, input, work.scales, strips);
         for (beam, strip) in strips.chunks_exact(rows.max(1)).enumerate() {
@@ -123,7 +127,7 @@ fn show<E: Engine>(stage: usize, position: usize, tokens: &Tokens<E>, d_model: u
 fn choose<E: Engine>(
     engine: E,
     blob: &Blob,
-    (position, never): (usize, [u16; 2]),
+    (position, never, rows): (usize, [u16; 2], Rows),
     tokens: &Tokens<E>,
     work: &mut Work<E>,
     observer: &mut impl Observer,
@@ -133,7 +137,7 @@ fn choose<E: Engine>(
     let input = work.input.get_mut(..blob.spec().d_model()).unwrap_or_default();
     let scale = engine.input_of_hidden(&output, tokens.hidden, tokens.frac, input);
     let mut best = Best::new(never);
-    engine.logits(&output, input, scale, |first, logits: Logits<'_>| {
+    engine.logits(&output, rows, input, scale, |first, logits: Logits<'_>| {
         observer.logits(position, first, logits);
         best.offer(first, logits);
     });

@@ -4,6 +4,7 @@ use crate::blob::Tensor;
 use crate::blob::layout::{Block, SpecHeader};
 use crate::error::BlobError;
 use crate::observe::{Logits, Row};
+use crate::rows::Rows;
 use bytemuck::Pod;
 
 /// Which arithmetic a blob was packed for; the discriminant is stored in the header.
@@ -204,8 +205,16 @@ pub(crate) trait Engine: Copy {
         wide_frac: i8,
     );
 
-    /// Logits of one token, in strips of rows from the first, as many together as the kernel likes: nothing is stored.
-    fn logits(self, output: &Tensor, x: &[Self::Input], scale: Self::Scale, sink: impl FnMut(usize, Logits<'_>));
+    /// Logits of one token, in strips of the rows chosen, from the first, as many together as the kernel likes: nothing is
+    /// stored.
+    fn logits(
+        self,
+        output: &Tensor,
+        rows: Rows,
+        x: &[Self::Input],
+        scale: Self::Scale,
+        sink: impl FnMut(usize, Logits<'_>),
+    );
 
     /// Logits `first ..` of some tokens, each as many as `out` has for it, which are read from it.
     fn logits_of(

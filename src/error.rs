@@ -96,6 +96,8 @@ pub enum Error {
     },
     /// The model has no such target language: `Tokenizer::languages` lists those it has.
     UnknownLanguage,
+    /// The blob has no shortlist: `model-gen shortlist` learns one.
+    NoShortlist,
     /// There are no source ids: call `tokenize` with a phrase that is not blank, or give ids.
     NothingToEncode,
     /// `step` was called before `encode`, or past the last position of the caches.
@@ -162,6 +164,7 @@ impl fmt::Display for Error {
             Error::OutputFull => write!(f, "output string full: give it more room"),
             Error::InvalidId { id } => write!(f, "id {id} is not in the vocabulary"),
             Error::UnknownLanguage => write!(f, "no such target language in this model: see Tokenizer::languages"),
+            Error::NoShortlist => write!(f, "no shortlist in this blob: add one with `model-gen shortlist`"),
             Error::NothingToEncode => write!(f, "no source ids: tokenize a phrase first, or give ids"),
             Error::OutOfSteps => write!(f, "no step left: encode a phrase first, or raise Limits::target_tokens"),
         }

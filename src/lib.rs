@@ -73,6 +73,7 @@ pub mod passage;
 mod phrase;
 #[cfg(feature = "json")]
 pub mod report;
+mod rows;
 mod search;
 pub mod self_test;
 pub mod text;

@@ -48,7 +48,7 @@ impl<'a> Model<'a> {
     ///
     /// [`Error::Limits`] where a limit is zero or exceeds the model's positions, or the beams [`MAX_BEAMS`](crate::MAX_BEAMS).
     pub const fn arena_plan(&self, limits: Limits) -> Result<ArenaPlan, Error> {
-        ArenaPlan::new(self.blob.spec(), self.blob.engine(), limits)
+        ArenaPlan::of(&self.blob, limits)
     }
 
     /// Chooses the target language of phrases that do not start with a code (`>>xxx<<`), for translators made from now

@@ -199,10 +199,13 @@ impl Translator<'_> {
     #[inline(never)]
     pub fn self_test(&mut self) -> Result<usize, SelfTestError> {
         let section = self.blob.container().section(SectionKind::SelfTest).unwrap_or_default();
-        // The vectors were made with the language the model was packed for, whatever has been chosen since.
+        // The vectors were made with the language the model was packed for and with all logits, whatever has been chosen since.
         let chosen = self.blob.tokenizer_mut().swap_language(None);
+        let shortlist = core::mem::replace(&mut self.shortlist, false);
         let result = self.run_vectors(section);
         self.blob.tokenizer_mut().swap_language(Some(chosen));
+        self.shortlist = shortlist;
+        self.choose_rows();
         result
     }
 

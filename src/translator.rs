@@ -4,9 +4,11 @@ use crate::arena::{ArenaPlan, Carver, Limits, Work};
 use crate::blob::Blob;
 use crate::blob::glossary::Glossary;
 use crate::blob::layout::ALIGN;
+use crate::blob::shortlist::{block_count, set_bytes};
 use crate::engine::Engine;
 use crate::error::Error;
 use crate::observe::Observer;
+use crate::rows::Rows;
 use crate::search::BeamSearch;
 use crate::text::{EncodeWork, Node};
 use crate::{cross_kv, decoder, encoder};
@@ -46,6 +48,9 @@ pub struct Translator<'m> {
     plan: ArenaPlan,
     pub(crate) source_ids: &'m mut [u16],
     pub(crate) target_ids: &'m mut [u16],
+    /// Row blocks of the output matrix that the phrase encoded reads, a bit each, where the shortlist is on.
+    chosen: &'m mut [u8],
+    pub(crate) shortlist: bool,
     /// What the phases share.
     region: &'m mut [u8],
     /// Bytes of the cross-attention's keys and values, for the phrase encoded.
@@ -111,12 +116,15 @@ impl<'m> Translator<'m> {
         let mut carver = Carver::new(arena);
         let source_ids = carver.take(limits.source_tokens as usize)?;
         let target_ids = carver.take(limits.target_tokens as usize)?;
+        let chosen = carver.take(plan.shortlist.min(set_bytes(blob.spec().header().target_vocab)))?;
         Ok(Translator {
             blob,
             limits,
             plan,
             source_ids,
             target_ids,
+            chosen,
+            shortlist: false,
             beams: limits.beams as usize,
             length_penalty: 1 << 16,
             unknown_allowed: false,
@@ -272,6 +280,7 @@ impl<'m> Translator<'m> {
         if !self.is_encoded() {
             return Ok(true);
         }
+        self.choose_rows();
         self.restart();
         self.note_high_water();
         Ok(false)
@@ -358,7 +367,9 @@ impl<'m> Translator<'m> {
         let positions = self.source_len.max(limits.target_tokens as usize);
         let mut work = Work::<E>::carve(carver.rest(), blob, positions, 1, 1)?;
         let (source_len, position, steps) = (self.source_len, self.position, limits.target_tokens as usize);
-        let caches = decoder::Caches { cross, own, beams: 1, places: &[0], source_len, steps, position, watched: None };
+        let rows = Rows::of(self.chosen, self.shortlist);
+        let caches =
+            decoder::Caches { cross, own, beams: 1, places: &[0], source_len, steps, position, watched: None, rows };
         decoder::step(engine, blob, (id, never), caches, &mut work, observer)
     }
 
@@ -393,6 +404,43 @@ impl<'m> Translator<'m> {
         [header.pad_id, if self.unknown_allowed { header.pad_id } else { header.unk_id }]
     }
 
+    /// Whether the blob has a shortlist.
+    pub const fn has_shortlist(&self) -> bool {
+        self.blob.shortlist().is_some()
+    }
+
+    /// Makes logits only of the ids in the blob's shortlist for the phrase, from the next step on; off at the start. Other ids
+    /// are never chosen and no observer sees their logits; a beam search's log-probabilities are those among the rest.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoShortlist`] where the blob has none.
+    pub fn set_shortlist(&mut self, on: bool) -> Result<(), Error> {
+        if on && !self.has_shortlist() {
+            return Err(Error::NoShortlist);
+        }
+        self.shortlist = on;
+        self.choose_rows();
+        Ok(())
+    }
+
+    /// The share of the output matrix that a step reads, as row blocks of all: with the shortlist on, those of the phrase that
+    /// is encoded.
+    pub fn output_blocks(&self) -> (usize, usize) {
+        let all = block_count(self.blob.spec().header().target_vocab);
+        match Rows::of(self.chosen, self.shortlist) {
+            Rows::All => (all, all),
+            Rows::Blocks(set) => (set.iter().map(|bits| bits.count_ones() as usize).sum(), all),
+        }
+    }
+
+    /// Looks up which rows the source ids need: from nothing, so that no phrase has another's.
+    pub(crate) fn choose_rows(&mut self) {
+        if let (Some(shortlist), true) = (self.blob.shortlist(), self.shortlist) {
+            shortlist.fill(self.source_ids.get(..self.source_len).unwrap_or_default(), self.chosen);
+        }
+    }
+
     /// What a phrase of this size needs is what the plan says for limits of this size.
     fn note_high_water(&mut self) {
         if let Ok(plan) = self.plan_of(self.source_len, self.position.max(1)) {
@@ -408,6 +456,6 @@ impl<'m> Translator<'m> {
     fn plan_with(&self, source: usize, target: usize, beams: usize) -> Result<ArenaPlan, Error> {
         let (source_tokens, target_tokens, beams) = (source as u16, target as u16, beams as u16);
         let limits = Limits { source_tokens, target_tokens, beams, text_bytes: self.limits.text_bytes };
-        ArenaPlan::new(self.blob.spec(), self.blob.engine(), limits)
+        ArenaPlan::of(&self.blob, limits)
     }
 }

@@ -6,6 +6,7 @@
 use latimer::blob::layout::{
     Block, DECODER_ROLES, ENCODER_ROLES, Header, NONE, Role, SectionKind, SpecHeader, TensorEntry,
 };
+use latimer::blob::shortlist::ShortlistParts;
 use latimer::blob::tokenizer::{Algorithm, TokenizerTables, source_flag, target_flag};
 use latimer::blob::vocab::{VocabEntry, VocabParts};
 use latimer::blob::{Parts, Spec, emit, emit_len, tensor::dtype};
@@ -137,6 +138,11 @@ fn tokenizer_sections() -> (Vec<u8>, Vec<u8>) {
 
 /// One encoder and two decoder blocks.
 fn blob(engine: EngineKind) -> Vec<u8> {
+    blob_with(engine, &[])
+}
+
+/// The same with sections of its own.
+fn blob_with(engine: EngineKind, more: &[(SectionKind, &[u8])]) -> Vec<u8> {
     let mut weights = Vec::new();
     let vocab = PIECES.len();
     let none = u16::MAX;
@@ -180,14 +186,15 @@ fn blob(engine: EngineKind) -> Vec<u8> {
         entry.write(&mut table, i * TensorEntry::SIZE).unwrap();
     }
     let (tokenizer, source_vocab) = tokenizer_sections();
-    let sections: &[(SectionKind, &[u8])] = &[
-        (SectionKind::Spec, &spec),
+    let sections = [
+        (SectionKind::Spec, &spec[..]),
         (SectionKind::Tensors, &table),
         (SectionKind::Weights, &weights),
         (SectionKind::Tokenizer, &tokenizer),
         (SectionKind::SourceVocab, &source_vocab),
         (SectionKind::Meta, b"name=tiny\nlicence=MIT OR Apache-2.0\n"),
     ];
+    let sections = &[&sections, more].concat();
     let parts = Parts { header: Header { engine: engine as u8, layout: LAYOUT_TILES, ..Header::default() }, sections };
     let mut bytes = vec![0; emit_len(&parts)];
     assert_eq!(emit(&parts, &mut bytes), Some(bytes.len()));
@@ -361,5 +368,94 @@ fn damage_is_an_error_or_harmless() {
         shifted[offset..offset + good.len()].copy_from_slice(&good);
         let crooked = Model::from_bytes(&shifted[offset..offset + good.len()]).unwrap_err();
         assert_eq!(crooked, Error::Blob(BlobError::Misaligned));
+    }
+}
+
+/// A shortlist for the vocabulary, which is two row blocks: of the second, ids 4 and 5, for some source ids.
+fn shortlist(always: u8, second_for: &[u16]) -> Vec<u8> {
+    let lists: Vec<&[u16]> = (0..6).map(|id| if second_for.contains(&id) { &[1][..] } else { &[] }).collect();
+    let parts = ShortlistParts { target_vocab: 6, always: &[always], lists: &lists };
+    let mut bytes = vec![0; parts.emitted_len()];
+    assert_eq!(parts.emit(&mut bytes), Some(bytes.len()));
+    bytes
+}
+
+/// Ids and checksum of a phrase in a translator.
+fn run(translator: &mut latimer::Translator, text: &str) -> (Vec<u16>, u32) {
+    let (mut out, mut crc) = (heapless::String::<64>::new(), LogitsCrc::new());
+    translator.translate_observed(text.as_bytes(), &mut crc, &mut out).unwrap();
+    (translator.target_ids().to_vec(), crc.value())
+}
+
+#[test]
+fn a_shortlist_of_everything_changes_no_bit() {
+    for (engine, beams) in ENGINES.into_iter().flat_map(|engine| [(engine, 1), (engine, 3)]) {
+        let section = shortlist(3, &[]);
+        let bytes = aligned(&blob_with(engine, &[(SectionKind::Shortlist, &section)]));
+        let (model, limits) = (Model::from_bytes(&bytes.0).unwrap(), Limits { beams, ..LIMITS });
+        assert_eq!(model.arena_len(limits), Ok(latimer::arena_len(&bytes.0, limits)));
+        let mut arena = Box::new(Aligned([0xa5; 8192]));
+        let mut translator = model.translator(&mut arena.0, limits).unwrap();
+        for text in ["ab b", " a  aab", "x"] {
+            translator.set_shortlist(false).unwrap();
+            let wanted = run(&mut translator, text);
+            assert_eq!(translator.output_blocks(), (2, 2));
+            translator.set_shortlist(true).unwrap();
+            assert_eq!(run(&mut translator, text), wanted, "{engine:?} {beams} {text:?}");
+            assert_eq!(translator.output_blocks(), (2, 2));
+        }
+        let high_water = translator.arena_high_water();
+        assert!(high_water <= model.arena_len(limits).unwrap(), "{high_water}");
+    }
+}
+
+#[test]
+fn a_shortlist_is_the_phrase_s_own() {
+    for (engine, beams) in ENGINES.into_iter().flat_map(|engine| [(engine, 1), (engine, 3)]) {
+        // The second block for phrases with "▁a".
+        let section = shortlist(1, &[4]);
+        let bytes = aligned(&blob_with(engine, &[(SectionKind::Shortlist, &section)]));
+        let (model, limits) = (Model::from_bytes(&bytes.0).unwrap(), Limits { beams, ..LIMITS });
+        let (mut arena, mut other) = (Box::new(Aligned([0; 8192])), Box::new(Aligned([0xff; 8192])));
+        let mut translator = model.translator(&mut arena.0, limits).unwrap();
+        let whole = run(&mut translator, "x");
+        assert!(whole.0.contains(&4), "{whole:?}");
+        translator.set_shortlist(true).unwrap();
+        let narrow = run(&mut translator, "x");
+        assert!(narrow.0.iter().all(|id| *id < 4) && narrow.1 != whole.1, "{narrow:?}");
+        assert_eq!(translator.output_blocks(), (1, 2));
+        for text in ["ab b", "x", " a  aab", "", "x"] {
+            let mut alone = model.translator(&mut other.0, limits).unwrap();
+            alone.set_shortlist(true).unwrap();
+            assert_eq!(run(&mut translator, text), run(&mut alone, text), "{engine:?} {beams} {text:?}");
+        }
+        translator.set_shortlist(false).unwrap();
+        assert_eq!(run(&mut translator, "x"), whole);
+        // It holds from the next step on, for a phrase that is encoded too.
+        translator.tokenize(b"x").unwrap();
+        translator.encode(&mut ()).unwrap();
+        translator.set_shortlist(true).unwrap();
+        assert_eq!(translator.output_blocks(), (1, 2));
+        assert!(translator.step(5, &mut ()).unwrap() < 4);
+    }
+}
+
+#[test]
+fn a_blob_without_a_shortlist_says_so_and_one_that_does_not_fit_is_refused() {
+    let bytes = aligned(&blob(EngineKind::Int8));
+    let model = Model::from_bytes(&bytes.0).unwrap();
+    let mut arena = Box::new(Aligned([0; 8192]));
+    let mut translator = model.translator(&mut arena.0, LIMITS).unwrap();
+    assert!(!translator.has_shortlist());
+    assert_eq!(translator.set_shortlist(true), Err(Error::NoShortlist));
+    assert_eq!(translator.set_shortlist(false), Ok(()));
+    let plan = model.arena_plan(LIMITS).unwrap();
+    assert_eq!(plan.shortlist, 0);
+    // Without the end of sentence, with a third block, cut short.
+    let good = shortlist(1, &[4]);
+    for section in [&shortlist(2, &[]), &shortlist(5, &[]), &good[..good.len() - 1], &[]] {
+        let bytes = aligned(&blob_with(EngineKind::Int8, &[(SectionKind::Shortlist, section)]));
+        let error = Model::from_bytes(&bytes.0).unwrap_err();
+        assert_eq!(error, Error::Blob(BlobError::Malformed { section: 9, index: 0 }));
     }
 }

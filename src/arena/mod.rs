@@ -8,7 +8,8 @@
 //!                           |              | book | texts, nodes, tokens, draft     |  while writing
 //! ```
 //!
-//! A beam search has keys and values of its own for each beam, and work of as many tokens.
+//! A beam search has keys and values of its own for each beam, and work of as many tokens. A blob with a shortlist has the
+//! phrase's set of row blocks before all of these.
 //!
 //! Buffers that never live at the same time share bytes; within a phase they are carved off in order, those of the source
 //! for the phrase's own number of tokens, those of a search for the tokens it may have. What is left is work buffers: the
@@ -109,7 +110,10 @@ const fn try_arena_len(blob: &[u8], limits: Limits) -> Result<usize, Error> {
     let engine = get!(EngineKind::from_header(container.header().engine));
     let spec = get!(Spec::parse(get!(container.required(SectionKind::Spec))));
     match ArenaPlan::new(&spec, engine, limits) {
-        Ok(plan) => Ok(plan.total()),
+        Ok(plan) => {
+            let shortlist = container.section(SectionKind::Shortlist).is_some();
+            Ok(plan.with_shortlist(&spec, shortlist).total())
+        }
         Err(error) => Err(error),
     }
 }

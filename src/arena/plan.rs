@@ -1,7 +1,9 @@
 //! Where every buffer lies, from the spec and the limits, in `const`.
 
 use super::{Limits, MAX_BEAMS};
+use crate::blob::Blob;
 use crate::blob::layout::ALIGN;
+use crate::blob::shortlist::set_bytes;
 use crate::blob::spec::Spec;
 use crate::engine::{Engine, EngineKind, Room};
 use crate::error::Error;
@@ -30,6 +32,8 @@ pub struct ArenaPlan {
     pub target_ids: usize,
     /// What a search remembers.
     pub book: usize,
+    /// The set of row blocks that a phrase reads of the output matrix; nothing without a shortlist.
+    pub shortlist: usize,
     /// Keys and values of the encoder, then those of every cross-attention.
     pub cross: usize,
     /// Hidden states of the encoder.
@@ -206,6 +210,7 @@ impl ArenaPlan {
             source_ids: round_up(source * 2),
             target_ids: round_up(target * 2),
             book: round_up(book_bytes(beams, target)),
+            shortlist: 0,
             cross: larger(encoder, cross),
             hidden: round_up(source * d * sizes.hidden),
             own,
@@ -220,11 +225,25 @@ impl ArenaPlan {
         })
     }
 
+    /// The plan with room for a set of the output matrix' row blocks, where the blob has a shortlist.
+    pub const fn with_shortlist(mut self, spec: &Spec<'_>, shortlist: bool) -> Self {
+        self.shortlist = if shortlist { round_up(set_bytes(spec.header().target_vocab)) } else { 0 };
+        self
+    }
+
+    /// The plan of a blob under limits.
+    pub(crate) const fn of(blob: &Blob<'_>, limits: Limits) -> Result<Self, Error> {
+        match ArenaPlan::new(blob.spec(), blob.engine(), limits) {
+            Ok(plan) => Ok(plan.with_shortlist(blob.spec(), blob.shortlist().is_some())),
+            error => error,
+        }
+    }
+
     /// Bytes of the whole arena.
     pub const fn total(&self) -> usize {
         let encode = self.hidden.saturating_add(self.encode_work);
         let step = self.book.saturating_add(larger(self.own.saturating_add(self.step_work), self.finish));
         let phases = larger(self.cross.saturating_add(larger(encode, step)), self.text);
-        phases.saturating_add(self.source_ids + self.target_ids)
+        phases.saturating_add(self.source_ids + self.target_ids + self.shortlist)
     }
 }

@@ -88,9 +88,7 @@ impl<'a> Container<'a> {
             let start = entry.offset as usize;
             let padding = self.bytes.get(end..start).ok_or(in_table(i))?;
             let known = SectionKind::ALL.iter().any(|&kind| kind as u32 == entry.kind);
-            let reserved =
-                [SectionKind::Shortlist, SectionKind::Signature].iter().any(|&kind| kind as u32 == entry.kind);
-            if !known || reserved {
+            if !known || entry.kind == SectionKind::Signature as u32 {
                 return Err(BlobError::Unsupported { section: entry.kind, index: 0 });
             }
             let bit = 1u32 << (entry.kind & 31);

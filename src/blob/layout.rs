@@ -71,7 +71,7 @@ pub enum SectionKind {
     SelfTest = 7,
     /// `key=value` lines in UTF-8: name, languages, licence, source, recipe.
     Meta = 8,
-    /// Reserved: lexical shortlist.
+    /// Row blocks of the output matrix by source ids: a lexical shortlist.
     Shortlist = 9,
     /// Reserved: Ed25519 signature over everything before it.
     Signature = 10,

@@ -13,6 +13,7 @@ pub mod glossary;
 pub mod guide;
 pub mod layout;
 pub(crate) mod record;
+pub mod shortlist;
 pub mod spec;
 pub mod tensor;
 pub mod tokenizer;
@@ -35,6 +36,7 @@ use container::Container;
 use core::fmt;
 use glossary::Glossary;
 use guide::Guide;
+use shortlist::Shortlist;
 
 /// A checked blob.
 #[derive(Clone, Copy)]
@@ -46,6 +48,7 @@ pub struct Blob<'a> {
     tokenizer: Tokenizer<'a>,
     guide: Guide<'a>,
     glossary: Glossary<'a>,
+    shortlist: Option<Shortlist<'a>>,
 }
 
 impl<'a> Blob<'a> {
@@ -88,7 +91,11 @@ impl<'a> Blob<'a> {
             Some(bytes) => Glossary::parse(bytes)?,
             None => Glossary::EMPTY,
         };
-        Ok(Blob { container, engine, spec, tensors, tokenizer, guide, glossary })
+        let shortlist = match container.section(SectionKind::Shortlist) {
+            Some(section) => Some(Shortlist::parse(section, spec.header())?),
+            None => None,
+        };
+        Ok(Blob { container, engine, spec, tensors, tokenizer, guide, glossary, shortlist })
     }
 
     /// Text to ids and back.
@@ -108,6 +115,11 @@ impl<'a> Blob<'a> {
     /// Phrases and terms whose translations are given with the model.
     pub const fn glossary(&self) -> &Glossary<'a> {
         &self.glossary
+    }
+
+    /// Which row blocks of the output matrix a phrase needs, where the blob knows.
+    pub const fn shortlist(&self) -> Option<&Shortlist<'a>> {
+        self.shortlist.as_ref()
     }
 
     /// The engine the blob was packed for.

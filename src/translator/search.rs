@@ -7,6 +7,7 @@ use crate::engine::{Engine, Room};
 use crate::error::Error;
 use crate::observe::{Logits, Observer};
 use crate::passage::{Desk, Draft};
+use crate::rows::Rows;
 use crate::search::{BeamSearch, Book, Guard, Rules, Token, book_bytes, choice_bytes};
 use core::ops::ControlFlow;
 
@@ -236,7 +237,9 @@ impl Translator<'_> {
         let (ids, places) = (ids.get(..count).unwrap_or_default(), places.get(..count).unwrap_or_default());
         let mut work = Work::<E>::carve(carver.rest(), blob, self.source_len.max(steps), beams, beams)?;
         let (source_len, watched) = (self.source_len, Some(self.aligned_by));
-        let caches = decoder::Caches { cross, own: &mut *own, beams, places, source_len, steps, position, watched };
+        let rows = Rows::of(self.chosen, self.shortlist);
+        let caches =
+            decoder::Caches { cross, own: &mut *own, beams, places, source_len, steps, position, watched, rows };
         let spare = decoder::steps(engine, blob, ids, caches, &mut work, observer, |spare, at, logits: Logits<'_>| {
             let choices = bytemuck::try_cast_slice_mut(spare.get_mut(..choice_bytes(beams)).unwrap_or_default());
             search.offer(&book, choices.unwrap_or_default(), at, logits, |id| tokenizer.guarded_as(id));

@@ -11,6 +11,7 @@ mod fit;
 mod golden;
 mod int8;
 mod quantized;
+mod sections;
 mod topology;
 mod weights;
 
@@ -28,6 +29,7 @@ use std::path::Path;
 pub use crate::quantize::{InputBits, Recipe, Settings, Width};
 pub use calibrate::CalibrationSet;
 pub use fit::{Candidate, Choice, Fit};
+pub use sections::with_section;
 
 /// Choices a user makes when packing.
 #[derive(Clone, Debug)]

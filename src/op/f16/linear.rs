@@ -3,6 +3,8 @@
 use crate::blob::Tensor;
 use crate::kernel::{ROWS, dot4_f16, dot4x2_f16};
 use crate::observe::Logits;
+use crate::rows::Rows;
+use core::ops::Range;
 use half::f16;
 
 /// Adds the bias and writes the rows of a block that exist.
@@ -46,16 +48,16 @@ pub(super) fn logits_of(tensor: &Tensor, first: usize, x: &[f32], out: &mut [f32
     }
 }
 
-/// Logits of one token, a row block at a time.
-pub(super) fn logits(tensor: &Tensor, x: &[f32], mut sink: impl FnMut(usize, Logits<'_>)) {
-    let bias = tensor.bias::<f32>();
-    for (b, block) in tensor.blocks::<f16>().chunks_exact(tensor.cols().max(1)).enumerate() {
-        let first = b * ROWS;
+/// Logits of one token for the rows chosen, a row block at a time.
+pub(super) fn logits(tensor: &Tensor, rows: Rows, x: &[f32], mut sink: impl FnMut(usize, Logits<'_>)) {
+    let (bias, cols) = (tensor.bias::<f32>(), tensor.cols().max(1));
+    for Range { start: first, end } in rows.runs(tensor.rows(), ROWS) {
+        let start = first / ROWS * cols;
+        let block = tensor.blocks::<f16>().get(start..start + cols).unwrap_or_default();
         let mut values = dot4_f16(block, x);
         for (i, value) in values.iter_mut().enumerate() {
             *value += bias.get(first + i).copied().unwrap_or(0.0);
         }
-        let live = tensor.rows().saturating_sub(first).min(ROWS);
-        sink(first, Logits::Float(values.get(..live).unwrap_or_default()));
+        sink(first, Logits::Float(values.get(..end - first).unwrap_or_default()));
     }
 }

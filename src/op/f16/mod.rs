@@ -16,6 +16,7 @@ use crate::blob::spec::Activation;
 use crate::engine::{AttendScratch, Cached, Engine, EngineKind, Place};
 use crate::num::half_float::narrow;
 use crate::observe::{Logits, Row};
+use crate::rows::Rows;
 use half::f16;
 pub(crate) use math::Math;
 
@@ -95,8 +96,8 @@ impl Engine for F16 {
         layer_norm::add_norm(self.math, norm, spec.norm_eps_q32, hidden, wide);
     }
 
-    fn logits(self, output: &Tensor, x: &[f32], _scale: (), sink: impl FnMut(usize, Logits<'_>)) {
-        linear::logits(output, x, sink);
+    fn logits(self, output: &Tensor, rows: Rows, x: &[f32], _scale: (), sink: impl FnMut(usize, Logits<'_>)) {
+        linear::logits(output, rows, x, sink);
     }
 
     fn logits_of(self, output: &Tensor, first: usize, x: &[f32], _scales: &[()], out: &mut [f32]) {

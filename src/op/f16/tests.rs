@@ -64,7 +64,7 @@ proptest! {
         prop_assert_eq!(bits(&found), bits(&wanted));
         for (x, wanted) in x.chunks(cols).zip(wanted.chunks(rows)) {
             let mut logits = vec![];
-            engine.logits(&linear.tensor(), x, (), |first, block| {
+            engine.logits(&linear.tensor(), Rows::All, x, (), |first, block| {
                 assert_eq!(first, logits.len());
                 let Logits::Float(values) = block else { panic!("{block:?}") };
                 logits.extend_from_slice(values);

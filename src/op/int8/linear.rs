@@ -5,6 +5,8 @@ use crate::kernel::tail::Requantize;
 use crate::kernel::{self, ROWS, STRIP_BLOCKS, multiply, specialized};
 use crate::num::{Scale, requantize_each};
 use crate::observe::Logits;
+use crate::rows::Rows;
+use core::ops::Range;
 
 /// What every row of a block needs to leave the accumulator.
 #[derive(Clone, Copy)]
@@ -84,14 +86,13 @@ pub(super) fn linear(tensor: &Tensor, x: &[i16], scales: &[Scale], out: &mut [i3
 /// Rows of logits made at a time.
 const STRIP: usize = STRIP_BLOCKS * ROWS;
 
-/// Logits of one token, some rows at a time.
-pub(super) fn logits(tensor: &Tensor, x: &[i16], scale: Scale, mut sink: impl FnMut(usize, Logits<'_>)) {
+/// Logits of one token for the rows chosen, some at a time.
+pub(super) fn logits(tensor: &Tensor, rows: Rows, x: &[i16], scale: Scale, mut sink: impl FnMut(usize, Logits<'_>)) {
     let (tail, frac) = (Tail::of(tensor), tensor.entry.out_frac);
     let mut values = [0; STRIP];
-    for first in (0..tensor.rows()).step_by(STRIP) {
-        let live = (tensor.rows() - first).min(STRIP);
-        let values = values.get_mut(..live).unwrap_or_default();
-        strip(tensor, first, x, live, values);
+    for Range { start: first, end } in rows.runs(tensor.rows(), STRIP) {
+        let values = values.get_mut(..end - first).unwrap_or_default();
+        strip(tensor, first, x, values.len(), values);
         tail.finish(first, scale, values);
         sink(first, Logits::Fixed { values, frac });
     }

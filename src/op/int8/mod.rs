@@ -25,6 +25,7 @@ use crate::engine::{AttendScratch, Cached, Engine, EngineKind, Place};
 use crate::kernel::specialized;
 use crate::num::Scale;
 use crate::observe::{Logits, Row};
+use crate::rows::Rows;
 
 /// The engine; it has no state.
 #[derive(Clone, Copy, Debug)]
@@ -100,8 +101,8 @@ impl Engine for Int8 {
         );
     }
 
-    fn logits(self, output: &Tensor, x: &[i16], scale: Scale, sink: impl FnMut(usize, Logits<'_>)) {
-        linear::logits(output, x, scale, sink);
+    fn logits(self, output: &Tensor, rows: Rows, x: &[i16], scale: Scale, sink: impl FnMut(usize, Logits<'_>)) {
+        linear::logits(output, rows, x, scale, sink);
     }
 
     fn logits_of(self, output: &Tensor, first: usize, x: &[i16], scales: &[Scale], out: &mut [i32]) {

@@ -40,7 +40,7 @@ fn check_linear(weights: &[i8], cols: usize, linear: &Made, bias: &[i32], x: &[i
             assert!((found - wanted).abs() <= 0.5 + wanted.abs() * power(-40), "row {row}: {found}, not {wanted}");
         }
         let mut logits = vec![];
-        Int8.logits(&linear.tensor(), x, *scale, |first, block| {
+        Int8.logits(&linear.tensor(), Rows::All, x, *scale, |first, block| {
             assert_eq!(first, logits.len());
             let Logits::Fixed { values, frac } = block else { panic!("{block:?}") };
             assert_eq!(frac, entry.out_frac);
