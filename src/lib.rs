@@ -86,6 +86,8 @@ pub use engine::EngineKind;
 pub use error::{BlobError, Error};
 pub use model::Model;
 pub use observe::{LogitsCrc, Observer};
+pub use passage::{Outcome, Passage, TextOptions, Warnings};
+pub use search::Token;
 pub use self_test::SelfTestError;
 pub use translate::Stats;
 pub use translator::Translator;

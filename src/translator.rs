@@ -73,6 +73,7 @@ pub struct Translator<'m> {
     search: Option<BeamSearch>,
     /// Of the hypothesis that is the target ids, Q24.
     score: Option<i64>,
+    chosen_number: usize,
 }
 
 impl fmt::Debug for Translator<'_> {
@@ -132,6 +133,7 @@ impl<'m> Translator<'m> {
             aligned_by: (blob.guide().header().aligned_block, blob.guide().header().aligned_head),
             search: None,
             score: None,
+            chosen_number: 0,
             region: carver.rest(),
             cross_len: 0,
             source_len: 0,

@@ -383,7 +383,7 @@ fn shortlist(always: u8, second_for: &[u16]) -> Vec<u8> {
 /// Ids and checksum of a phrase in a translator.
 fn run(translator: &mut latimer::Translator, text: &str) -> (Vec<u16>, u32) {
     let (mut out, mut crc) = (heapless::String::<64>::new(), LogitsCrc::new());
-    translator.translate_observed(text.as_bytes(), &mut crc, &mut out).unwrap();
+    translator.translate_phrase(text.as_bytes(), &mut crc, &mut out).unwrap();
     (translator.target_ids().to_vec(), crc.value())
 }
 

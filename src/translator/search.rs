@@ -72,8 +72,16 @@ impl Translator<'_> {
         });
         self.target_ids = ids;
         let Some((len, score)) = read else { return false };
-        (self.target_len, self.score) = (len, Some(score));
+        (self.target_len, self.score, self.chosen_number) = (len, Some(score), number);
         true
+    }
+
+    /// Shows what the last search knows of each target token: where it comes from, how likely it was. Each comes with its place
+    /// among the target ids, the last first; none after a [`Translator::step`].
+    pub fn tokens(&mut self, show: impl FnMut(usize, Token)) {
+        if let Some(search) = self.search {
+            self.read(&search, self.chosen_number, show);
+        }
     }
 
     /// Shows the tokens of a hypothesis, each with its place, the last first; their number and score.
@@ -122,7 +130,7 @@ impl Translator<'_> {
             sums.guarded |= token.guarded;
         };
         let read =
-            if ended { search.read(&book, 0, note).map(|(len, _)| len) } else { search.read_latest(&book, note) };
+            if ended { search.read(&book, self.chosen_number, note).map(|(len, _)| len) } else { search.read_latest(&book, note) };
         let Some(len) = read else { return Ok(None) };
         let detokenizer = self.blob.tokenizer().detokenizer();
         match desk.draft(len, eos, detokenizer, ended) {
