@@ -1,7 +1,7 @@
 //! Letter case of a whole phrase: models are trained on sentences, so a phrase in capitals or a title is translated as
 //! a sentence, and its case is put back as the translation is written.
 
-use super::chars::{chars, is_letter, is_lower, is_upper, upper};
+use super::chars::{chars, is_letter, is_listed, is_lower, is_upper, upper};
 use core::ops::Range;
 
 /// Case of a phrase.
@@ -58,6 +58,7 @@ pub(crate) fn case_of(text: &[u8], is_in_span: impl Fn(usize) -> bool) -> Case {
 }
 
 impl Words {
+    #[inline(never)]
     fn add(&mut self, text: &[u8], range: Range<usize>) {
         let word = text.get(range).unwrap_or_default();
         let cased = || chars(word).filter(|(_, c)| is_upper(*c) || is_lower(*c));
@@ -65,7 +66,7 @@ impl Words {
         self.count = self.count.saturating_add(1);
         self.longest = self.longest.max(cased().count());
         self.has_lower |= cased().any(|(_, c)| is_lower(c));
-        let is_small = SMALL.as_bytes().split(|byte| *byte == b' ').any(|small| small == word);
+        let is_small = is_listed(SMALL, word);
         let is_pronoun = first == 'I' && chars(word).nth(1).is_none_or(|(_, c)| !is_letter(c));
         if is_upper(first) {
             self.titled = self.titled.saturating_add(usize::from(!is_pronoun));

@@ -53,6 +53,7 @@ const CASED: [Cased; 35] = [
 ];
 
 /// The other case of `c`, if it is a capital (or, with `down` false, a small letter) of [`CASED`].
+#[inline(never)]
 fn other_case(c: char, down: bool) -> Option<char> {
     let code = u16::try_from(u32::from(c)).ok()?;
     let other = CASED.iter().find_map(|range| {
@@ -68,6 +69,7 @@ fn other_case(c: char, down: bool) -> Option<char> {
 }
 
 /// The capital of a small letter, if that is one character; any other character itself.
+#[inline(never)]
 pub(crate) fn upper(c: char) -> char {
     match c {
         '\0'..='\x7f' => c.to_ascii_uppercase(),
@@ -81,6 +83,7 @@ pub(crate) fn upper(c: char) -> char {
 }
 
 /// The small letter of a capital; any other character itself.
+#[inline(never)]
 pub(crate) fn lower(c: char) -> char {
     match c {
         '\0'..='\x7f' => c.to_ascii_lowercase(),
@@ -92,11 +95,13 @@ pub(crate) fn lower(c: char) -> char {
 }
 
 /// Whether `c` is a capital.
+#[inline(never)]
 pub(crate) fn is_upper(c: char) -> bool {
     lower(c) != c
 }
 
 /// Whether `c` is a small letter.
+#[inline(never)]
 pub(crate) fn is_lower(c: char) -> bool {
     c == '\u{df}' || upper(c) != c
 }
@@ -178,6 +183,7 @@ const NOT_LETTERS_FROM_FE00: [CodeRange; 8] = [
 const HIGH_NOT_LETTERS: [CodeRange; 2] = [(0xd000, 0xd3ff), (0xec70, 0xffff)];
 
 /// Whether `c` is a letter, an ideograph, or a mark on one.
+#[inline(never)]
 pub(crate) fn is_letter(c: char) -> bool {
     match u32::from(c) {
         0..0x80 => c.is_ascii_alphabetic(),
@@ -189,6 +195,7 @@ pub(crate) fn is_letter(c: char) -> bool {
 }
 
 /// Whether `c` belongs to a script of East Asia that is written without spaces, or to Hangul.
+#[inline(never)]
 pub(crate) fn is_cjk(c: char) -> bool {
     matches!(c, '\u{1100}'..='\u{11ff}' | '\u{2e80}'..='\u{2fdf}' | '\u{3005}'..='\u{3007}' | '\u{3040}'..='\u{31ff}')
         || matches!(c, '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{ac00}'..='\u{d7ff}')

@@ -1,7 +1,8 @@
 //! Characters of a text that may be any bytes, and their classes.
 //!
 //! The classes are ranges written by hand, much smaller than Unicode's own tables; the tests hold them against the
-//! standard library's.
+//! standard library's. They are kept out of line, here and in the rest of [`phrase`](super): firmware is built for
+//! speed, a phrase is short, and inlined they take twice the flash.
 
 mod letter;
 mod mark;
@@ -17,6 +18,7 @@ use core::ops::Range;
 type CodeRange = (u16, u16);
 
 /// Whether `ranges`, of the code points from `base` on, hold `c`.
+#[inline(never)]
 fn in_ranges(ranges: &[CodeRange], base: u32, c: char) -> bool {
     let code = u32::from(c).wrapping_sub(base);
     ranges.iter().any(|&(first, last)| (u32::from(first)..=u32::from(last)).contains(&code))
@@ -24,6 +26,7 @@ fn in_ranges(ranges: &[CodeRange], base: u32, c: char) -> bool {
 
 /// The character that `text` starts with and its length in bytes. A byte that is not part of UTF-8 is a U+FFFD by
 /// itself.
+#[inline(never)]
 pub(crate) fn first(text: &[u8]) -> Option<(char, usize)> {
     let lead = *text.first()?;
     if lead.is_ascii() {
@@ -40,6 +43,7 @@ pub(crate) fn first(text: &[u8]) -> Option<(char, usize)> {
 }
 
 /// The character that `text` ends with and its length in bytes.
+#[inline(never)]
 pub(crate) fn last(text: &[u8]) -> Option<(char, usize)> {
     // No valid character begins inside another, so at most one of these reaches to the end.
     for len in 2..=4usize {
@@ -52,6 +56,12 @@ pub(crate) fn last(text: &[u8]) -> Option<(char, usize)> {
     }
     let byte = *text.last()?;
     Some((if byte.is_ascii() { byte.into() } else { char::REPLACEMENT_CHARACTER }, 1))
+}
+
+/// Whether a list of words has this one, whatever the case of its ASCII letters.
+#[inline(never)]
+pub(crate) fn is_listed(list: &str, word: &[u8]) -> bool {
+    list.as_bytes().split(|byte| *byte == b' ').any(|entry| entry.eq_ignore_ascii_case(word))
 }
 
 /// The characters of a text with their ranges of bytes.

@@ -53,17 +53,15 @@ const OTHERS: [CodeRange; 29] = [
 const HIGH_OTHERS: [CodeRange; 2] = [(0xd7ce, 0xd7ff), (0xf100, 0xf10c)];
 
 /// Whether `c` is a numeral by itself. Ideographs that are words for numbers, U+3007 among them, are letters.
+#[inline(never)]
 pub(crate) fn is_digit(c: char) -> bool {
     if c.is_ascii() {
         return c.is_ascii_digit();
     }
-    let code = u32::from(c);
-    let follows = |base: u32| move |&zero: &u16| code.wrapping_sub(base).wrapping_sub(u32::from(zero)) < 10;
-    if code < 0x10000 {
-        ZEROS.iter().any(follows(0)) || in_ranges(&OTHERS, 0, c)
-    } else {
-        HIGH_ZEROS.iter().any(follows(0x10000)) || in_ranges(&HIGH_OTHERS, 0x10000, c)
-    }
+    let (base, zeros, others): (u32, &[u16], &[CodeRange]) =
+        if c < '\u{10000}' { (0, &ZEROS, &OTHERS) } else { (0x10000, &HIGH_ZEROS, &HIGH_OTHERS) };
+    let code = u32::from(c).wrapping_sub(base);
+    zeros.iter().any(|&zero| code.wrapping_sub(zero.into()) < 10) || in_ranges(others, base, c)
 }
 
 #[cfg(test)]

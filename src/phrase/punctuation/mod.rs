@@ -80,14 +80,15 @@ struct Ending {
 }
 
 impl Ending {
+    #[inline(never)]
     fn of(text: &[u8]) -> Self {
-        let close = back(text, text.len(), |c| is_space(c) || is_emoji(c));
-        let end = back(text, close, |c| is_space(c) || is_emoji(c) || is_closing(c));
+        let close = back(text, text.len(), &|c| is_space(c) || is_emoji(c));
+        let end = back(text, close, &|c| is_space(c) || is_emoji(c) || is_closing(c));
         let start = marks_before(text, end);
         if start < end {
             return Ending { mark: class(text, start..end), marks: start..end, close };
         }
-        let other = back(text, close, |c| {
+        let other = back(text, close, &|c| {
             matches!(c, ',' | ':' | ';' | '-' | '\u{2013}' | '\u{2014}' | '\u{60c}' | '\u{61b}' | '\u{3001}')
                 || matches!(c, '\u{ff0c}' | '\u{ff1a}' | '\u{ff1b}')
         });
@@ -127,7 +128,8 @@ fn class(text: &[u8], marks: Range<usize>) -> Final {
 }
 
 /// The byte before `end` after which `drops` holds for all characters up to it.
-fn back(text: &[u8], end: usize, drops: impl Fn(char) -> bool) -> usize {
+#[inline(never)]
+fn back(text: &[u8], end: usize, drops: &dyn Fn(char) -> bool) -> usize {
     let mut end = end;
     while let Some((_, len)) = text.get(..end).and_then(last).filter(|(c, _)| drops(*c)) {
         end = end.saturating_sub(len);
@@ -137,12 +139,12 @@ fn back(text: &[u8], end: usize, drops: impl Fn(char) -> bool) -> usize {
 
 /// The byte before `end` without the spaces before it.
 fn trim(text: &[u8], end: usize) -> usize {
-    back(text, end, is_space)
+    back(text, end, &is_space)
 }
 
 /// The last letter of a text, for its script; a Latin one for a text without.
 fn script(text: &[u8]) -> char {
-    let end = back(text, text.len(), |c| !is_letter(c));
+    let end = back(text, text.len(), &|c| !is_letter(c));
     text.get(..end).and_then(last).map_or('a', |(c, _)| c)
 }
 

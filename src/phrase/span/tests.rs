@@ -87,7 +87,7 @@ fn addresses() {
         "Is it ⟦example.com⟧? Or ⟦sub.example.co.uk/x/y.html⟧, ⟦localhost.dev:8080/x⟧; ⟦be.me/5⟧.",
         "去⟦https://a.com/x⟧看看，⟦https://b.cn⟧。",
         "<⟦https://a.com⟧> «⟦https://b.com⟧»",
-        "I know.it is. That's all.Then no",
+        "I know.it is. That's all.Then no. Es bien.De nada. VISIT ⟦EXAMPLE.COM⟧ NOW",
     ] {
         check(text, Url);
     }
