@@ -144,6 +144,8 @@ fn spanish_opens_what_it_closes() {
     check("¿Qué? Bien.", "¿Qué? Bien.");
     check("Hola.", "Hola.");
     check("", "");
+    check("!Qué alto!", "¡Qué alto!");
+    check("... ?Qué?", "... ¿Qué?");
     check("?", "¿?");
 }
 

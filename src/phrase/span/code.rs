@@ -34,6 +34,8 @@ impl Word {
             word.ends_in_digit = is_digit(c);
             before = c;
         }
+        // "McDonald" is a name.
+        word.is_camel &= text.get(at..end).is_some_and(|word| !word.starts_with(b"Mc"));
         word
     }
 

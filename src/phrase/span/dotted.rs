@@ -11,7 +11,7 @@ const DOMAINS: &str = "com org net edu gov io dev app info biz xyz eu uk de fr e
 const WORDS: &str = "it me no in at be us to is am gl ly";
 /// Endings of files.
 const FILES: &str = "pdf txt doc docx xls xlsx ppt pptx csv png jpg jpeg gif svg mp3 mp4 wav zip exe dll apk html htm js \
-    ts py rs c h cpp java json xml md css sh toml yml yaml log bin hex ini cfg conf";
+    ts py rs cpp java json xml md css sh toml yml yaml log bin hex ini cfg conf";
 
 /// End of the domain or the file at the byte `at`.
 #[inline(never)]

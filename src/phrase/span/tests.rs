@@ -76,7 +76,10 @@ fn code() {
     ] {
         check(text, Code);
     }
-    check("He/she and/or the TV is OK, I'm in the USA. Well-known X-ray, AC/DC - e.g. this; C'est l'homme.", Code);
+    check(
+        "He/she, McDonald in D.C. and/or the TV is OK, I'm in the USA. Well-known X-ray, AC/DC - e.g. this; C'est l'homme.",
+        Code,
+    );
 }
 
 #[test]
