@@ -4,24 +4,23 @@
 //! standard library's. They are kept out of line, here and in the rest of [`phrase`](super): firmware is built for
 //! speed, a phrase is short, and inlined they take twice the flash.
 
+mod case;
 mod letter;
 mod mark;
 mod numeral;
 
-pub(crate) use letter::{is_cjk, is_greek, is_letter, is_lower, is_upper, lower, upper};
+pub(crate) use case::{is_lower, is_upper, lower, upper};
+pub(crate) use letter::{is_cjk, is_greek, is_letter};
 pub(crate) use mark::{is_closing, is_emoji, is_final_mark, is_newline, is_opening, is_space, is_wide_mark};
 pub(crate) use numeral::is_digit;
 
 use core::ops::Range;
 
-/// A code point and the last of its range.
-type CodeRange = (u16, u16);
-
-/// Whether `ranges`, of the code points from `base` on, hold `c`.
+/// Whether `ranges`, first and last code points less `base` in turns, hold `c`.
 #[inline(never)]
-fn in_ranges(ranges: &[CodeRange], base: u32, c: char) -> bool {
+fn in_ranges(ranges: &[u16], base: u32, c: char) -> bool {
     let code = u32::from(c).wrapping_sub(base);
-    ranges.iter().any(|&(first, last)| (u32::from(first)..=u32::from(last)).contains(&code))
+    ranges.as_chunks().0.iter().any(|&[first, last]| (u32::from(first)..=u32::from(last)).contains(&code))
 }
 
 /// The character that `text` starts with and its length in bytes. A byte that is not part of UTF-8 is a U+FFFD by

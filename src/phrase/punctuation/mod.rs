@@ -98,17 +98,19 @@ impl Ending {
     }
 }
 
-/// Start of the final marks before the byte `end`.
+/// Start of the final marks before the byte `end`; French has spaces between them as well, "Vous plaisantez ? !".
 fn marks_before(text: &[u8], end: usize) -> usize {
     let mut start = end;
-    while let Some((c, len)) = text.get(..start).and_then(last) {
-        let at = start.saturating_sub(len);
-        if !is_mark_at(text, at, c) {
-            break;
+    loop {
+        let from = if start < end { trim(text, start) } else { start };
+        let Some((c, len)) = text.get(..from).and_then(last) else { return start };
+        let at = from.saturating_sub(len);
+        let is_mark = if from < start { matches!(c, '?' | '!') } else { is_mark_at(text, at, c) };
+        if !is_mark {
+            return start;
         }
         start = at;
     }
-    start
 }
 
 /// Class of a run of marks.
@@ -119,7 +121,7 @@ fn class(text: &[u8], marks: Range<usize>) -> Final {
             || matches!(c, '\u{1367}' | '\u{ff1f}' | '\u{fe16}' | '\u{fe56}')
     };
     let exclaims = |c| matches!(c, '!' | '\u{203c}' | '\u{ff01}' | '\u{fe15}' | '\u{fe57}');
-    match run().count() {
+    match run().take(2).count() {
         _ if run().any(asks) => Final::Question,
         _ if run().any(exclaims) => Final::Exclamation,
         1 if !run().any(|c| c == '\u{2026}') => Final::Stop,

@@ -32,7 +32,7 @@ fn classes() {
             &["Why?", "Why?!", "What?! ", "« Où ? »", "什么？", "كيف؟", "Πού;", "Τι\u{37e}", "\"Why?\".", "“Really‽”"]
                 [..9],
         ),
-        (Question, &["Really‽", "(¿Qué?)"]),
+        (Question, &["Really‽", "(¿Qué?)", "Vous plaisantez ? !"]),
         (Exclamation, &["No!", "No!!", "¡No!»", "好！", "Bonjour !", "Hi!😀"]),
         (Ellipsis, &["Well...", "Well…", "Well..", "嗯……", "\"So...\" "]),
         (Other, &["Name:", "Well,", "Yes;", "And —", "这个：", "ثم،"]),
