@@ -1,7 +1,8 @@
 //! Letter case of a whole phrase: models are trained on sentences, so a phrase in capitals or a title is translated as
 //! a sentence, and its case is put back as the translation is written.
 
-use super::chars::{chars, is_letter, is_lower, is_upper, upper};
+use super::chars::{chars, is_letter, is_listed, is_lower, is_upper, upper};
+use super::punctuation::{Final, final_of};
 use core::ops::Range;
 
 /// Case of a phrase.
@@ -20,7 +21,7 @@ pub(crate) enum Case {
 const SHORTEST_UPPER: usize = 5;
 /// Words that titles write small in English, Spanish, French, Italian and Portuguese. German has none here: its
 /// sentences look like titles otherwise, "Der Hund und die Katze".
-const SMALL: &str = "a an the and or nor but of in on at to by for as is vs via per de del la el los las le les y e o u \
+const SMALL: &str = "a an the and or nor but of in on at to by for as vs via per de del la el los las le les y e o u \
     et ou en du des di da do dos das al";
 
 /// What the words of a phrase have been so far.
@@ -33,6 +34,8 @@ struct Words {
     has_lower: bool,
     /// Words that titles are told by: not "I", which is a capital anyway.
     titled: usize,
+    /// Words that titles write small.
+    small: usize,
     /// Whether a word starts small that titles don't write so.
     is_sentence: bool,
 }
@@ -52,12 +55,20 @@ pub(crate) fn case_of(text: &[u8], is_in_span: impl Fn(usize) -> bool) -> Case {
     words.add(text, word);
     match words {
         Words { has_lower: false, count, longest, .. } if count >= 2 || longest >= SHORTEST_UPPER => Case::Upper,
-        Words { has_lower: true, is_sentence: false, titled, .. } if titled >= 3 => Case::Title,
+        Words { has_lower: true, is_sentence: false, titled, small, .. } => {
+            // A title has no stop; a sentence of names may look like one: "Vi a Tom y Mary.", "Kennen Sie Herrn Tom?"
+            let is_title = match final_of(text) {
+                Final::None | Final::Other => titled >= 3,
+                _ => titled >= 5 && small == 0,
+            };
+            if is_title { Case::Title } else { Case::AsIs }
+        }
         _ => Case::AsIs,
     }
 }
 
 impl Words {
+    #[inline(never)]
     fn add(&mut self, text: &[u8], range: Range<usize>) {
         let word = text.get(range).unwrap_or_default();
         let cased = || chars(word).filter(|(_, c)| is_upper(*c) || is_lower(*c));
@@ -65,11 +76,13 @@ impl Words {
         self.count = self.count.saturating_add(1);
         self.longest = self.longest.max(cased().count());
         self.has_lower |= cased().any(|(_, c)| is_lower(c));
-        let is_small = SMALL.as_bytes().split(|byte| *byte == b' ').any(|small| small == word);
+        let is_small = is_listed(SMALL, word);
         let is_pronoun = first == 'I' && chars(word).nth(1).is_none_or(|(_, c)| !is_letter(c));
         if is_upper(first) {
             self.titled = self.titled.saturating_add(usize::from(!is_pronoun));
-        } else if !is_small || self.count == 1 {
+        } else if is_small && self.count > 1 {
+            self.small = self.small.saturating_add(1);
+        } else {
             self.is_sentence = true;
         }
     }
@@ -155,6 +168,7 @@ mod tests {
             "I Love New York",
             "Privacy Policy and Terms",
             "Спасти Рядового Райана",
+            "Do You Know How It Works?",
         ] {
             assert_eq!(of(text), Case::Title, "{text}");
         }
@@ -164,6 +178,10 @@ mod tests {
             "I'm Tom Smith",
             "Tom and Ann Smith are here",
             "New York",
+            "Vi a Tom y Mary.",
+            "Haben Sie Hunger?",
+            "Tomorrow is Christmas Day",
+            "Where is the Red Cross?",
             "the New York Times",
             "Die Katze ist im Haus.",
             "Der Hund und die Katze",

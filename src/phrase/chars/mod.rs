@@ -1,29 +1,31 @@
 //! Characters of a text that may be any bytes, and their classes.
 //!
 //! The classes are ranges written by hand, much smaller than Unicode's own tables; the tests hold them against the
-//! standard library's.
+//! standard library's. They are kept out of line, here and in the rest of [`phrase`](super): firmware is built for
+//! speed, a phrase is short, and inlined they take twice the flash.
 
+mod case;
 mod letter;
 mod mark;
 mod numeral;
 
-pub(crate) use letter::{is_cjk, is_greek, is_letter, is_lower, is_upper, lower, upper};
+pub(crate) use case::{is_lower, is_upper, lower, upper};
+pub(crate) use letter::{is_cjk, is_greek, is_letter};
 pub(crate) use mark::{is_closing, is_emoji, is_final_mark, is_newline, is_opening, is_space, is_wide_mark};
 pub(crate) use numeral::is_digit;
 
 use core::ops::Range;
 
-/// A code point and the last of its range.
-type CodeRange = (u16, u16);
-
-/// Whether `ranges`, of the code points from `base` on, hold `c`.
-fn in_ranges(ranges: &[CodeRange], base: u32, c: char) -> bool {
+/// Whether `ranges`, first and last code points less `base` in turns, hold `c`.
+#[inline(never)]
+fn in_ranges(ranges: &[u16], base: u32, c: char) -> bool {
     let code = u32::from(c).wrapping_sub(base);
-    ranges.iter().any(|&(first, last)| (u32::from(first)..=u32::from(last)).contains(&code))
+    ranges.as_chunks().0.iter().any(|&[first, last]| (u32::from(first)..=u32::from(last)).contains(&code))
 }
 
 /// The character that `text` starts with and its length in bytes. A byte that is not part of UTF-8 is a U+FFFD by
 /// itself.
+#[inline(never)]
 pub(crate) fn first(text: &[u8]) -> Option<(char, usize)> {
     let lead = *text.first()?;
     if lead.is_ascii() {
@@ -40,6 +42,7 @@ pub(crate) fn first(text: &[u8]) -> Option<(char, usize)> {
 }
 
 /// The character that `text` ends with and its length in bytes.
+#[inline(never)]
 pub(crate) fn last(text: &[u8]) -> Option<(char, usize)> {
     // No valid character begins inside another, so at most one of these reaches to the end.
     for len in 2..=4usize {
@@ -52,6 +55,12 @@ pub(crate) fn last(text: &[u8]) -> Option<(char, usize)> {
     }
     let byte = *text.last()?;
     Some((if byte.is_ascii() { byte.into() } else { char::REPLACEMENT_CHARACTER }, 1))
+}
+
+/// Whether a list of words has this one, whatever the case of its ASCII letters.
+#[inline(never)]
+pub(crate) fn is_listed(list: &str, word: &[u8]) -> bool {
+    list.as_bytes().split(|byte| *byte == b' ').any(|entry| entry.eq_ignore_ascii_case(word))
 }
 
 /// The characters of a text with their ranges of bytes.

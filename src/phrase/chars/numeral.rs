@@ -1,6 +1,6 @@
 //! Numerals of every script in use.
 
-use super::{CodeRange, in_ranges};
+use super::in_ranges;
 
 /// Zeros of the decimal digits (Unicode's Nd) of the Basic Multilingual Plane: nine more follow each.
 const ZEROS: [u16; 37] = [
@@ -17,53 +17,26 @@ const HIGH_ZEROS: [u16; 34] = [
 ];
 
 /// Other numerals (No, Nl): superscripts and subscripts, fractions, Roman, circled, and those of single scripts.
-const OTHERS: [CodeRange; 29] = [
-    (0xb2, 0xb3),
-    (0xb9, 0xb9),
-    (0xbc, 0xbe),
-    (0x09f4, 0x09f9),
-    (0x0b72, 0x0b77),
-    (0x0bf0, 0x0bf2),
-    (0x0c78, 0x0c7e),
-    (0x0d58, 0x0d5e),
-    (0x0d70, 0x0d78),
-    (0x0f2a, 0x0f33),
-    (0x1369, 0x137c),
-    (0x17f0, 0x17f9),
-    (0x19da, 0x19da),
-    (0x2070, 0x2070),
-    (0x2074, 0x2079),
-    (0x2080, 0x2089),
-    (0x2150, 0x2182),
-    (0x2185, 0x2189),
-    (0x2460, 0x249b),
-    (0x24ea, 0x24ff),
-    (0x2776, 0x2793),
-    (0x3021, 0x3029),
-    (0x3038, 0x303a),
-    (0x3192, 0x3195),
-    (0x3220, 0x3229),
-    (0x3248, 0x324f),
-    (0x3251, 0x325f),
-    (0x3280, 0x3289),
-    (0x32b1, 0x32bf),
+const OTHERS: [u16; 58] = [
+    0xb2, 0xb3, 0xb9, 0xb9, 0xbc, 0xbe, 0x09f4, 0x09f9, 0x0b72, 0x0b77, 0x0bf0, 0x0bf2, 0x0c78, 0x0c7e, 0x0d58, 0x0d5e,
+    0x0d70, 0x0d78, 0x0f2a, 0x0f33, 0x1369, 0x137c, 0x17f0, 0x17f9, 0x19da, 0x19da, 0x2070, 0x2070, 0x2074, 0x2079,
+    0x2080, 0x2089, 0x2150, 0x2182, 0x2185, 0x2189, 0x2460, 0x249b, 0x24ea, 0x24ff, 0x2776, 0x2793, 0x3021, 0x3029,
+    0x3038, 0x303a, 0x3192, 0x3195, 0x3220, 0x3229, 0x3248, 0x324f, 0x3251, 0x325f, 0x3280, 0x3289, 0x32b1, 0x32bf,
 ];
 
 /// And of the next plane: Mathematical Alphanumeric Symbols' digits, digits with a stop or comma.
-const HIGH_OTHERS: [CodeRange; 2] = [(0xd7ce, 0xd7ff), (0xf100, 0xf10c)];
+const HIGH_OTHERS: [u16; 4] = [0xd7ce, 0xd7ff, 0xf100, 0xf10c];
 
 /// Whether `c` is a numeral by itself. Ideographs that are words for numbers, U+3007 among them, are letters.
+#[inline(never)]
 pub(crate) fn is_digit(c: char) -> bool {
     if c.is_ascii() {
         return c.is_ascii_digit();
     }
-    let code = u32::from(c);
-    let follows = |base: u32| move |&zero: &u16| code.wrapping_sub(base).wrapping_sub(u32::from(zero)) < 10;
-    if code < 0x10000 {
-        ZEROS.iter().any(follows(0)) || in_ranges(&OTHERS, 0, c)
-    } else {
-        HIGH_ZEROS.iter().any(follows(0x10000)) || in_ranges(&HIGH_OTHERS, 0x10000, c)
-    }
+    let (base, zeros, others): (u32, &[u16], &[u16]) =
+        if c < '\u{10000}' { (0, &ZEROS, &OTHERS) } else { (0x10000, &HIGH_ZEROS, &HIGH_OTHERS) };
+    let code = u32::from(c).wrapping_sub(base);
+    zeros.iter().any(|&zero| code.wrapping_sub(zero.into()) < 10) || in_ranges(others, base, c)
 }
 
 #[cfg(test)]

@@ -80,14 +80,15 @@ struct Ending {
 }
 
 impl Ending {
+    #[inline(never)]
     fn of(text: &[u8]) -> Self {
-        let close = back(text, text.len(), |c| is_space(c) || is_emoji(c));
-        let end = back(text, close, |c| is_space(c) || is_emoji(c) || is_closing(c));
+        let close = back(text, text.len(), &|c| is_space(c) || is_emoji(c));
+        let end = back(text, close, &|c| is_space(c) || is_emoji(c) || is_closing(c));
         let start = marks_before(text, end);
         if start < end {
             return Ending { mark: class(text, start..end), marks: start..end, close };
         }
-        let other = back(text, close, |c| {
+        let other = back(text, close, &|c| {
             matches!(c, ',' | ':' | ';' | '-' | '\u{2013}' | '\u{2014}' | '\u{60c}' | '\u{61b}' | '\u{3001}')
                 || matches!(c, '\u{ff0c}' | '\u{ff1a}' | '\u{ff1b}')
         });
@@ -97,17 +98,19 @@ impl Ending {
     }
 }
 
-/// Start of the final marks before the byte `end`.
+/// Start of the final marks before the byte `end`; French has spaces between them as well, "Vous plaisantez ? !".
 fn marks_before(text: &[u8], end: usize) -> usize {
     let mut start = end;
-    while let Some((c, len)) = text.get(..start).and_then(last) {
-        let at = start.saturating_sub(len);
-        if !is_mark_at(text, at, c) {
-            break;
+    loop {
+        let from = if start < end { trim(text, start) } else { start };
+        let Some((c, len)) = text.get(..from).and_then(last) else { return start };
+        let at = from.saturating_sub(len);
+        let is_mark = if from < start { matches!(c, '?' | '!') } else { is_mark_at(text, at, c) };
+        if !is_mark {
+            return start;
         }
         start = at;
     }
-    start
 }
 
 /// Class of a run of marks.
@@ -118,7 +121,7 @@ fn class(text: &[u8], marks: Range<usize>) -> Final {
             || matches!(c, '\u{1367}' | '\u{ff1f}' | '\u{fe16}' | '\u{fe56}')
     };
     let exclaims = |c| matches!(c, '!' | '\u{203c}' | '\u{ff01}' | '\u{fe15}' | '\u{fe57}');
-    match run().count() {
+    match run().take(2).count() {
         _ if run().any(asks) => Final::Question,
         _ if run().any(exclaims) => Final::Exclamation,
         1 if !run().any(|c| c == '\u{2026}') => Final::Stop,
@@ -127,7 +130,8 @@ fn class(text: &[u8], marks: Range<usize>) -> Final {
 }
 
 /// The byte before `end` after which `drops` holds for all characters up to it.
-fn back(text: &[u8], end: usize, drops: impl Fn(char) -> bool) -> usize {
+#[inline(never)]
+fn back(text: &[u8], end: usize, drops: &dyn Fn(char) -> bool) -> usize {
     let mut end = end;
     while let Some((_, len)) = text.get(..end).and_then(last).filter(|(c, _)| drops(*c)) {
         end = end.saturating_sub(len);
@@ -137,12 +141,12 @@ fn back(text: &[u8], end: usize, drops: impl Fn(char) -> bool) -> usize {
 
 /// The byte before `end` without the spaces before it.
 fn trim(text: &[u8], end: usize) -> usize {
-    back(text, end, is_space)
+    back(text, end, &is_space)
 }
 
 /// The last letter of a text, for its script; a Latin one for a text without.
 fn script(text: &[u8]) -> char {
-    let end = back(text, text.len(), |c| !is_letter(c));
+    let end = back(text, text.len(), &|c| !is_letter(c));
     text.get(..end).and_then(last).map_or('a', |(c, _)| c)
 }
 

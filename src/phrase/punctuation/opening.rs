@@ -1,7 +1,7 @@
 //! What opens a question or an exclamation in Spanish.
 
 use super::{Edit, Final};
-use crate::phrase::chars::{chars, chars_from, is_emoji, is_final_mark, is_opening, is_space};
+use crate::phrase::chars::{char_before, chars, chars_from, is_emoji, is_final_mark, is_opening, is_space};
 use core::ops::Range;
 
 const QUESTION: char = '\u{bf}';
@@ -28,7 +28,12 @@ pub(crate) fn opening(draft: &[u8], last: Final, spanish: bool) -> Option<Edit> 
     match unclosed {
         Some(range) => Some(Edit { range, put }),
         None if put.is_empty() => None,
-        None => Some(Edit { range: start..start, put }),
+        // "!Ay!" opens with what closes.
+        None => {
+            let closing = if wanted == QUESTION { '?' } else { '!' };
+            let width = usize::from(char_before(draft, start).is_some_and(|c| c == closing));
+            Some(Edit { range: start.saturating_sub(width)..start, put })
+        }
     }
 }
 

@@ -32,7 +32,7 @@ fn classes() {
             &["Why?", "Why?!", "What?! ", "« Où ? »", "什么？", "كيف؟", "Πού;", "Τι\u{37e}", "\"Why?\".", "“Really‽”"]
                 [..9],
         ),
-        (Question, &["Really‽", "(¿Qué?)"]),
+        (Question, &["Really‽", "(¿Qué?)", "Vous plaisantez ? !"]),
         (Exclamation, &["No!", "No!!", "¡No!»", "好！", "Bonjour !", "Hi!😀"]),
         (Ellipsis, &["Well...", "Well…", "Well..", "嗯……", "\"So...\" "]),
         (Other, &["Name:", "Well,", "Yes;", "And —", "这个：", "ثم،"]),
@@ -144,6 +144,8 @@ fn spanish_opens_what_it_closes() {
     check("¿Qué? Bien.", "¿Qué? Bien.");
     check("Hola.", "Hola.");
     check("", "");
+    check("!Qué alto!", "¡Qué alto!");
+    check("... ?Qué?", "... ¿Qué?");
     check("?", "¿?");
 }
 

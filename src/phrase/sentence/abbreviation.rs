@@ -1,6 +1,6 @@
 //! Stops that end no sentence: those of abbreviations, initials, and numbers that count things off.
 
-use crate::phrase::chars::{chars, chars_from, is_digit, is_letter, is_lower, is_upper, last};
+use crate::phrase::chars::{chars, chars_from, is_digit, is_letter, is_listed, is_lower, is_upper, last};
 
 /// English, Spanish, French, German and Russian abbreviations that something always follows.
 const NEVER: &str = "mr mrs ms dr prof st vs e.g i.e cf viz ca inc ltd co corp jr mt ft gen rev hon capt lt sgt messrs \
@@ -19,6 +19,7 @@ const LONGEST: usize = 24;
 
 /// Whether the stop at the byte `stop` ends the sentence that starts at `start`; the next one would start at the byte
 /// `next`.
+#[inline(never)]
 pub(super) fn ends(text: &[u8], start: usize, stop: usize, next: usize) -> bool {
     let from = token_start(text, start, stop);
     let token = text.get(from..stop).unwrap_or_default();
@@ -28,21 +29,21 @@ pub(super) fn ends(text: &[u8], start: usize, stop: usize, next: usize) -> bool 
     }
     if chars(token).all(|(_, c)| is_digit(c) || c == '.') {
         // "1. First", "am 3. Mai".
-        return from != start && !is_in(MONTHS, word(text, next));
+        return from != start && !is_listed(MONTHS, word(text, next));
     }
-    if is_in(SOFT, token) {
+    if is_listed(SOFT, token) {
         return is_letter(next_char) && !is_lower(next_char);
     }
-    if is_in(BEFORE_NUMBER, token) {
+    if is_listed(BEFORE_NUMBER, token) {
         return !is_digit(next_char);
     }
-    !is_in(NEVER, token) && !is_initial(token, from == start)
+    !is_listed(NEVER, token) && !is_initial(token, from == start)
 }
 
 /// Whether the stop at the byte `stop` belongs to an abbreviation, whatever follows it.
 pub(crate) fn is_abbreviation(text: &[u8], stop: usize) -> bool {
     let token = text.get(token_start(text, 0, stop)..stop).unwrap_or_default();
-    is_in(SOFT, token) || is_in(NEVER, token)
+    is_listed(SOFT, token) || is_listed(NEVER, token)
 }
 
 /// "J." Smith, the "U.S."; not "So am I.".
@@ -53,6 +54,7 @@ fn is_initial(token: &[u8], at_start: bool) -> bool {
 }
 
 /// Start of the letters, digits and inner stops before `stop`, a few bytes further back than [`LONGEST`] at most.
+#[inline(never)]
 fn token_start(text: &[u8], start: usize, stop: usize) -> usize {
     let mut from = stop;
     while from > start && stop.wrapping_sub(from) <= LONGEST {
@@ -68,9 +70,4 @@ fn token_start(text: &[u8], start: usize, stop: usize) -> usize {
 fn word(text: &[u8], at: usize) -> &[u8] {
     let end = chars_from(text, at).take_while(|(_, c)| is_letter(*c)).last().map_or(at, |(range, _)| range.end);
     text.get(at..end).unwrap_or_default()
-}
-
-/// Whether a list of words has this one, whatever the case of its ASCII letters.
-fn is_in(list: &str, word: &[u8]) -> bool {
-    list.as_bytes().split(|byte| *byte == b' ').any(|entry| entry.eq_ignore_ascii_case(word))
 }

@@ -49,6 +49,7 @@ pub(crate) fn cut(sentence: &[u8], most: usize) -> usize {
 }
 
 /// Whether a place between the second and the third of four characters is inside a number.
+#[inline(never)]
 fn in_number([before, last, next, after]: [char; 4]) -> bool {
     let separates = |c| is_space(c) || matches!(c, '.' | ',' | ':' | '/' | '-' | '\'' | '\u{ff0c}' | '\u{ff0e}');
     match (is_digit(last), is_digit(next)) {
@@ -66,6 +67,7 @@ fn belongs_to(c: char, before: char) -> bool {
 }
 
 /// Whether a clause ends with the character `c`, which `last` precedes.
+#[inline(never)]
 fn ends_clause(text: &[u8], range: Range<usize>, last: char, c: char) -> bool {
     let after = char_at(text, range.end);
     let spaced = after.is_some_and(is_space);

@@ -45,6 +45,7 @@ pub(crate) fn next(text: &[u8], start: usize) -> Option<Range<usize>> {
 }
 
 /// Whether `c` at the byte `at` is a final mark. After a Greek letter a semicolon asks.
+#[inline(never)]
 pub(crate) fn is_mark_at(text: &[u8], at: usize, c: char) -> bool {
     is_final_mark(c) || (c == ';' && char_before(text, at).is_some_and(is_greek))
 }
@@ -65,6 +66,7 @@ struct Marks {
 
 impl Marks {
     /// The run that begins with the mark at the byte `start`.
+    #[inline(never)]
     fn at(text: &[u8], start: usize) -> Self {
         let mut marks = Marks { start, end: start, last: ' ', stops: true, single: true, closed: false };
         let mut rest = chars_from(text, start);
@@ -90,6 +92,7 @@ impl Marks {
     }
 
     /// Whether the sentence that starts at the byte `start` ends with these marks.
+    #[inline(never)]
     fn end_sentence(&self, text: &[u8], start: usize) -> bool {
         let Some(after) = char_at(text, self.end) else { return true };
         let wide = is_wide_mark(self.last);

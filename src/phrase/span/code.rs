@@ -19,8 +19,9 @@ struct Word {
 }
 
 impl Word {
+    #[inline(never)]
     fn at(text: &[u8], at: usize) -> Self {
-        let end = scan(text, at, is_word);
+        let end = scan(text, at, &is_word);
         let mut word = Word { end, ..Word::default() };
         let (mut before, mut in_name) = (' ', false);
         for (_, c) in chars(text.get(at..end).unwrap_or_default()) {
@@ -33,6 +34,8 @@ impl Word {
             word.ends_in_digit = is_digit(c);
             before = c;
         }
+        // "McDonald" is a name.
+        word.is_camel &= text.get(at..end).is_some_and(|word| !word.starts_with(b"Mc"));
         word
     }
 
@@ -51,6 +54,7 @@ impl Word {
 }
 
 /// End of the identifier, version or path of Windows that starts with a word at the byte `at`.
+#[inline(never)]
 pub(super) fn word(text: &[u8], at: usize) -> Option<usize> {
     let mut word = Word::at(text, at);
     if word.end == at.saturating_add(1) && text.get(word.end..)?.starts_with(b":\\") {
@@ -62,7 +66,7 @@ pub(super) fn word(text: &[u8], at: usize) -> Option<usize> {
     {
         let from = word.end.saturating_add(1);
         let next = Word::at(text, from);
-        if next.end <= from || !word.joins(c, &next, is_at(text, from, is_digit)) {
+        if next.end <= from || !word.joins(c, &next, is_at(text, from, &is_digit)) {
             break;
         }
         is_code |= c == '\\' || next.is_snake || next.is_camel;
@@ -76,13 +80,14 @@ pub(super) fn word(text: &[u8], at: usize) -> Option<usize> {
 
 /// End of the code that a mark at the byte `at` announces, which the character `before` precedes: backticks, a hash, an
 /// at sign, the start of a path.
+#[inline(never)]
 pub(super) fn marked(text: &[u8], at: usize, before: char) -> Option<usize> {
     let rest = text.get(at..)?;
     let is_start = !is_word(before) && !is_letter(before);
     match rest.first()? {
         b'`' => quoted(text, at),
         b'#' | b'@' if is_start => {
-            let end = scan(text, at.saturating_add(1), |c| is_word(c) || is_letter(c));
+            let end = scan(text, at.saturating_add(1), &|c| is_word(c) || is_letter(c));
             (end > at.saturating_add(1)).then_some(end)
         }
         b'/' | b'.' | b'~' | b'\\' if is_space(before) || is_opening(before) => path(text, at),
@@ -91,23 +96,25 @@ pub(super) fn marked(text: &[u8], at: usize, before: char) -> Option<usize> {
 }
 
 /// End of the path at the byte `at`: `~/x`, `./x`, `../x`, `\\x`, or `/x/y`.
+#[inline(never)]
 fn path(text: &[u8], at: usize) -> Option<usize> {
     let rest = text.get(at..)?;
     let prefix = [&b"~/"[..], b"./", b"../", b"\\\\", b"/"].into_iter().find(|prefix| rest.starts_with(prefix))?;
     let from = at.saturating_add(prefix.len());
     let end = link_end(text, from);
-    let has_more = prefix.len() > 1 || text.get(from..end)?.contains(&b'/');
-    (has_more && is_at(text, from, |c| is_word(c) || c == '.')).then_some(end)
+    let has_more = prefix.len() > 1 || scan(text, from, &|c| c != '/') < end;
+    (has_more && is_at(text, from, &|c| is_word(c) || c == '.')).then_some(end)
 }
 
 /// End of the text in backticks at the byte `at`, on one line unless there are three.
+#[inline(never)]
 fn quoted(text: &[u8], at: usize) -> Option<usize> {
-    let from = scan(text, at, |c| c == '`');
+    let from = scan(text, at, &|c| c == '`');
     let count = from.wrapping_sub(at);
     let mut close = from;
     loop {
-        let end = scan(text, close, |c| c != '`' && (count >= 3 || !is_newline(c)));
-        let after = scan(text, end, |c| c == '`');
+        let end = scan(text, close, &|c| c != '`' && (count >= 3 || !is_newline(c)));
+        let after = scan(text, end, &|c| c == '`');
         if after == end || after.wrapping_sub(at) > LONGEST {
             return None;
         }

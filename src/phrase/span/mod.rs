@@ -91,6 +91,7 @@ fn longest(
 }
 
 /// End of the run of emoji at the byte `at`.
+#[inline(never)]
 fn emoji(text: &[u8], at: usize) -> Option<usize> {
     let mut end = at;
     loop {
@@ -145,6 +146,7 @@ fn foreign(text: &[u8], at: usize, unknown: &impl Fn(char) -> bool) -> Option<us
 }
 
 /// Whether a digit glues to `c`: letters of scripts that write spaces between words and have case, ordinal signs.
+#[inline(never)]
 fn glues(c: char) -> bool {
     c.is_ascii_alphabetic() || is_upper(c) || is_lower(c) || matches!(c, '\u{aa}' | '\u{ba}' | '\u{300}'..='\u{36f}')
 }
@@ -155,25 +157,29 @@ fn is_word(c: char) -> bool {
 }
 
 /// End of the characters from the byte `at` on that `accepts` holds for, within [`LONGEST`].
-fn scan(text: &[u8], at: usize, accepts: impl Fn(char) -> bool) -> usize {
+#[inline(never)]
+fn scan(text: &[u8], at: usize, accepts: &dyn Fn(char) -> bool) -> usize {
     let limit = at.saturating_add(LONGEST);
     let run = chars_from(text, at).take_while(|(range, c)| range.end <= limit && accepts(*c));
     run.last().map_or(at, |(range, _)| range.end)
 }
 
 /// The byte after `c`, if it is at the byte `at`.
+#[inline(never)]
 fn skip(text: &[u8], at: usize, c: char) -> Option<usize> {
-    skip_if(text, at, |found| found == c)
+    skip_if(text, at, &|found| found == c)
 }
 
 /// The byte after the character at the byte `at`, if `accepts` holds for it.
-fn skip_if(text: &[u8], at: usize, accepts: impl Fn(char) -> bool) -> Option<usize> {
+#[inline(never)]
+fn skip_if(text: &[u8], at: usize, accepts: &dyn Fn(char) -> bool) -> Option<usize> {
     let (range, c) = chars_from(text, at).next()?;
     accepts(c).then_some(range.end)
 }
 
 /// Whether `accepts` holds for the character at the byte `at`; not at the end of the text.
-fn is_at(text: &[u8], at: usize, accepts: impl Fn(char) -> bool) -> bool {
+#[inline(never)]
+fn is_at(text: &[u8], at: usize, accepts: &dyn Fn(char) -> bool) -> bool {
     char_at(text, at).is_some_and(accepts)
 }
 

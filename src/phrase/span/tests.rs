@@ -76,7 +76,10 @@ fn code() {
     ] {
         check(text, Code);
     }
-    check("He/she and/or the TV is OK, I'm in the USA. Well-known X-ray, AC/DC - e.g. this; C'est l'homme.", Code);
+    check(
+        "He/she, McDonald in D.C. and/or the TV is OK, I'm in the USA. Well-known X-ray, AC/DC - e.g. this; C'est l'homme.",
+        Code,
+    );
 }
 
 #[test]
@@ -87,7 +90,7 @@ fn addresses() {
         "Is it ⟦example.com⟧? Or ⟦sub.example.co.uk/x/y.html⟧, ⟦localhost.dev:8080/x⟧; ⟦be.me/5⟧.",
         "去⟦https://a.com/x⟧看看，⟦https://b.cn⟧。",
         "<⟦https://a.com⟧> «⟦https://b.com⟧»",
-        "I know.it is. That's all.Then no",
+        "I know.it is. That's all.Then no. Es bien.De nada. VISIT ⟦EXAMPLE.COM⟧ NOW",
     ] {
         check(text, Url);
     }
