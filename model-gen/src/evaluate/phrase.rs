@@ -16,6 +16,8 @@ pub(super) struct Evaluator<'a> {
     pub reference: &'a Reference,
     pub target: &'a SideTokenizer,
     pub limits: Limits,
+    /// Whether the blob translates by its shortlist.
+    pub shortlist: bool,
 }
 
 /// One model's translation.
@@ -46,6 +48,7 @@ impl Evaluator<'_> {
     pub fn run(&self, phrase: &Phrase, arena: &mut [u8]) -> Result<Outcome> {
         let mut outcome = Outcome::default();
         let mut translator = self.model.translator(arena, self.limits)?;
+        translator.set_shortlist(self.shortlist)?;
         let mut observed = EncoderStages::default();
         let start = Instant::now();
         let stats = translator
@@ -110,6 +113,8 @@ fn teacher_force(
     outcome: &mut Outcome,
 ) -> Result<()> {
     translator.restart();
+    // The distributions that are compared are over all ids.
+    translator.set_shortlist(false)?;
     let mut found = StepStages::default();
     let mut previous = start_id;
     for &id in target {
