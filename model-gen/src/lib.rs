@@ -1,5 +1,6 @@
 //! Host side of latimer: imports, quantizes, checks and packs checkpoints.
 
+pub mod align;
 pub mod aligned;
 pub mod cli;
 pub mod cost;
@@ -12,4 +13,5 @@ pub mod reference;
 pub mod report;
 pub mod run;
 pub mod score;
+pub mod shortlist;
 pub mod testing;

@@ -1,7 +1,7 @@
 //! `model-gen`: imports trained checkpoints, quantizes, checks and packs them for latimer.
 
 use clap::{Parser, Subcommand};
-use model_gen::cli::{complain, eval, inspect, pack, translate};
+use model_gen::cli::{complain, eval, inspect, pack, shortlist, translate};
 use std::process::ExitCode;
 
 /// Imports trained checkpoints, quantizes, checks and packs them for latimer.
@@ -16,6 +16,8 @@ struct Cli {
 enum Command {
     /// Pack a checkpoint directory into a blob.
     Pack(pack::Args),
+    /// Learn which rows of the output matrix a phrase needs, and add that to a blob.
+    Shortlist(shortlist::Args),
     /// Translate phrases on the host, with the very code that runs on a board.
     Translate(translate::Args),
     /// Compare a blob with the float model it was packed from, on phrase pairs.
@@ -27,6 +29,7 @@ enum Command {
 fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Pack(args) => pack::run(&args),
+        Command::Shortlist(args) => shortlist::run(&args),
         Command::Translate(args) => translate::run(&args),
         Command::Eval(args) => eval::run(&args),
         Command::Inspect(args) => inspect::run(&args),

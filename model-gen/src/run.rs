@@ -20,18 +20,35 @@ pub struct Translation {
     pub truncated: bool,
 }
 
+/// How phrases are translated.
+#[derive(Clone, Copy, Debug)]
+pub struct Choices {
+    /// Target tokens at most.
+    pub max_tokens: usize,
+    /// Whether the output matrix is read by the blob's shortlist alone.
+    pub shortlist: bool,
+}
+
+/// So many target tokens at most, with all of the output matrix.
+impl From<usize> for Choices {
+    fn from(max_tokens: usize) -> Self {
+        Choices { max_tokens, shortlist: false }
+    }
+}
+
 /// Translates each phrase; `done` is called after each, from any thread.
 pub fn translate_all<P: AsRef<[u8]> + Sync>(
     model: &Model<'_>,
     limits: Limits,
-    max_tokens: usize,
+    choices: impl Into<Choices>,
     phrases: &[P],
     done: impl Fn() + Sync,
 ) -> Result<Vec<Result<Translation, Error>>, Error> {
-    let len = model.arena_len(limits)?;
+    let (len, choices) = (model.arena_len(limits)?, choices.into());
     let translate = |arena: &mut AlignedBytes, phrase: &P| {
         let mut translator = model.translator(arena, limits)?;
-        translator.set_max_tokens(max_tokens);
+        translator.set_max_tokens(choices.max_tokens);
+        translator.set_shortlist(choices.shortlist)?;
         let mut crc = LogitsCrc::new();
         let mut target = String::new();
         let stats = translator.translate_phrase(phrase.as_ref(), &mut crc, &mut target)?;

@@ -1,7 +1,7 @@
 //! `model-gen eval`.
 
 use super::{LimitArgs, complain, parse_blob, print, read_blob, write_whole};
-use crate::evaluate::{Table, evaluate};
+use crate::evaluate::{How, Table, evaluate};
 use crate::report::Folder;
 use crate::score::pairs::{MAX_REFERENCES, read_pairs};
 use anyhow::{Context, Result};
@@ -35,6 +35,9 @@ pub struct Args {
     /// Exit with 1 where the blob's chrF is lower than the float model's by more than this.
     #[arg(long, value_name = "X", value_parser = super::threshold)]
     max_chrf_drop: Option<f64>,
+    /// Let the blob translate by its shortlist; what is measured on given targets is measured on all logits.
+    #[arg(long)]
+    shortlist: bool,
     #[command(flatten)]
     limits: LimitArgs,
 }
@@ -43,13 +46,15 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<ExitCode> {
     let bytes = read_blob(&args.blob)?;
     let model = parse_blob(&args.blob, &bytes)?;
+    super::check_shortlist(args.shortlist, &args.blob, &model)?;
+    let how = How { limits: args.limits.of(&model), shortlist: args.shortlist };
     let mut phrases = read_pairs(&args.pairs, MAX_REFERENCES)?;
     phrases.truncate(args.limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX)));
     // Before the work: it would be a pity to have done it for nothing.
     let folder = args.report.as_deref().map(Folder::open).transpose()?;
 
     let progress = progress(phrases.len());
-    let evaluation = evaluate(&model, &args.checkpoint, &phrases, args.limits.of(&model), || progress.inc(1));
+    let evaluation = evaluate(&model, &args.checkpoint, &phrases, how, || progress.inc(1));
     progress.finish_and_clear();
     let evaluation = evaluation
         .with_context(|| format!("cannot compare {} with {}", args.blob.display(), args.checkpoint.display()))?;

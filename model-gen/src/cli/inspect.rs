@@ -1,8 +1,10 @@
 //! `model-gen inspect`.
 
 use super::{LimitArgs, parse_blob, print, read_blob};
+use crate::shortlist::section_bytes;
 use anyhow::{Context, Result};
 use latimer::blob::layout::{Role, SectionKind};
+use latimer::blob::shortlist::block_count;
 use latimer::{ArenaPlan, Model};
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -38,6 +40,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         "tokenizer": tokenizer(&model),
         "macs": macs(&model),
         "flash": flash(&model),
+        "shortlist": shortlist(&model),
         "arena": arena(&plan, limits),
         "stack_bound_bytes": crate::cost::STACK_BOUND,
         "tensors": model.blob().tensors().map(|t| tensor(&t)).collect::<Vec<_>>(),
@@ -155,6 +158,20 @@ fn percent(whole: usize, part: usize) -> f64 {
     ((whole as f64 / part as f64 - 1.0) * 10_000.0).round() / 100.0
 }
 
+/// What the shortlist reads; null where there is none.
+fn shortlist(model: &Model<'_>) -> Value {
+    let Some(shortlist) = model.blob().shortlist() else { return Value::Null };
+    let spec = model.blob().spec().header();
+    let listed: Vec<usize> = (0..spec.source_vocab).map(|id| shortlist.blocks(id as u16).count()).collect();
+    json!({
+        "bytes": section_bytes(model),
+        "blocks": block_count(spec.target_vocab),
+        "blocks_always_read": shortlist.always().iter().map(|bits| bits.count_ones()).sum::<u32>(),
+        "listed_blocks": listed.iter().sum::<usize>(),
+        "most_blocks_of_a_source_id": listed.iter().max(),
+    })
+}
+
 fn arena(plan: &ArenaPlan, limits: latimer::Limits) -> Value {
     json!({
         "source_tokens": limits.source_tokens,
@@ -165,6 +182,7 @@ fn arena(plan: &ArenaPlan, limits: latimer::Limits) -> Value {
         "source_ids": plan.source_ids,
         "target_ids": plan.target_ids,
         "beam_search": plan.book,
+        "shortlist": plan.shortlist,
         "encoder_or_cross_kv": plan.cross,
         "hidden": plan.hidden,
         "self_kv_over_hidden": plan.own,

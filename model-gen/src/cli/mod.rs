@@ -4,12 +4,13 @@ pub mod eval;
 pub mod inspect;
 mod output;
 pub mod pack;
+pub mod shortlist;
 pub mod translate;
 
 pub use output::{complain, print, write_whole};
 
 use crate::aligned::AlignedBytes;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use latimer::{EngineKind, Limits, Model};
 use std::path::Path;
 
@@ -70,6 +71,14 @@ pub fn read_blob(path: &Path) -> Result<AlignedBytes> {
 /// Parses a blob, naming the file where it is none.
 pub fn parse_blob<'b>(path: &Path, bytes: &'b [u8]) -> Result<Model<'b>> {
     Model::from_bytes(bytes).with_context(|| format!("{}: not a model this build can run", path.display()))
+}
+
+/// Says what to do where a shortlist is asked for that a blob lacks.
+fn check_shortlist(wanted: bool, path: &Path, model: &Model<'_>) -> Result<()> {
+    let there = model.blob().shortlist().is_some();
+    let remedy = "learn one with `model-gen shortlist`";
+    ensure!(there || !wanted, "--shortlist: {} has no shortlist; {remedy}", path.display());
+    Ok(())
 }
 
 /// Points of chrF that may be lost.

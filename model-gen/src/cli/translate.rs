@@ -2,7 +2,7 @@
 
 use super::{LimitArgs, complain, parse_blob, read_blob};
 use crate::import::language::unknown;
-use crate::run::{Translation, translate_all};
+use crate::run::{Choices, Translation, translate_all};
 use anyhow::{Context, Result, anyhow};
 use indicatif::ProgressBar;
 use latimer::report::{ErrorReport, Report};
@@ -36,6 +36,9 @@ pub struct Args {
     /// Target tokens at most, end of sentence included.
     #[arg(long, value_name = "N")]
     max_tokens: Option<std::num::NonZeroUsize>,
+    /// Read only the rows of the output matrix that the blob's shortlist has for a phrase.
+    #[arg(long)]
+    shortlist: bool,
     #[command(flatten)]
     limits: LimitArgs,
 }
@@ -48,6 +51,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         let (tokenizer, name) = (*model.blob().tokenizer(), args.blob.display().to_string());
         model.set_target(Some(code)).map_err(|_| anyhow!(unknown(code, &name, tokenizer.languages())))?;
     }
+    super::check_shortlist(args.shortlist, &args.blob, &model)?;
     let limits = args.limits.of(&model);
     model.arena_len(limits).with_context(|| {
         let most = model.blob().spec().most_positions();
@@ -118,7 +122,8 @@ impl Job<'_> {
         out: &mut impl Write,
     ) -> Result<ControlFlow<()>> {
         let max_tokens = self.args.max_tokens.map_or(usize::MAX, Into::into);
-        let translations = translate_all(&self.model, self.limits, max_tokens, phrases, || progress.inc(1))?;
+        let choices = Choices { max_tokens, shortlist: self.args.shortlist };
+        let translations = translate_all(&self.model, self.limits, choices, phrases, || progress.inc(1))?;
         let write = || -> Result<()> {
             for (phrase, translation) in phrases.iter().zip(translations) {
                 self.line += 1;

@@ -138,16 +138,31 @@ impl Evaluation {
     }
 }
 
+/// How the blob translates.
+#[derive(Clone, Copy, Debug)]
+pub struct How {
+    /// Sizes of phrases, and beams.
+    pub limits: Limits,
+    /// Whether by its shortlist.
+    pub shortlist: bool,
+}
+
+impl From<Limits> for How {
+    fn from(limits: Limits) -> Self {
+        How { limits, shortlist: false }
+    }
+}
+
 /// Compares `model` with the checkpoint in `dir`; `done` is called after each phrase, from any thread.
 pub fn evaluate(
     model: &Model<'_>,
     dir: &Path,
     phrases: &[Phrase],
-    limits: Limits,
+    how: impl Into<How>,
     done: impl Fn() + Sync,
 ) -> Result<Evaluation> {
     ensure!(!phrases.is_empty(), "there are no phrases to evaluate on");
-    let start = Instant::now();
+    let (start, How { limits, shortlist }) = (Instant::now(), how.into());
     let dir = CheckpointDir::open(dir)?;
     let checkpoint = dir.tensors(dir.config()?)?;
     let vocabularies = dir.vocabularies(&checkpoint.config)?;
@@ -155,7 +170,7 @@ pub fn evaluate(
     let target = target::SideTokenizer::target(&dir, &checkpoint.config, &vocabularies)?;
     let reference = Reference::new(Arc::new(checkpoint));
     let arena_len = model.arena_len(limits).context("the model cannot run within these limits")?;
-    let evaluator = Evaluator { model, reference: &reference, target: &target, limits };
+    let evaluator = Evaluator { model, reference: &reference, target: &target, limits, shortlist };
     let outcomes: Vec<Outcome> = phrases
         .par_iter()
         .map_init(

@@ -16,6 +16,8 @@ pub(super) struct Evaluator<'a> {
     pub reference: &'a Reference,
     pub target: &'a SideTokenizer,
     pub limits: Limits,
+    /// Whether the blob translates by its shortlist.
+    pub shortlist: bool,
 }
 
 /// One model's translation.
@@ -48,6 +50,7 @@ impl Evaluator<'_> {
         let mut translator = self.model.translator(arena, self.limits)?;
         // As the float model may.
         translator.set_unknown_allowed(true);
+        translator.set_shortlist(self.shortlist)?;
         let mut observed = EncoderStages::default();
         let start = Instant::now();
         let stats = translator
@@ -112,6 +115,8 @@ fn teacher_force(
     outcome: &mut Outcome,
 ) -> Result<()> {
     translator.restart();
+    // The distributions that are compared are over all ids.
+    translator.set_shortlist(false)?;
     let mut found = StepStages::default();
     let mut previous = start_id;
     for &id in target {

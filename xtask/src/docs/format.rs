@@ -77,7 +77,9 @@ fn section_kinds() -> String {
         SectionKind::TargetVocab => "the same for the target side, only where the two differ",
         SectionKind::SelfTest => "golden vectors, `SelfTestCase` each; optional",
         SectionKind::Meta => "`key=value` lines in UTF-8; optional",
-        SectionKind::Shortlist => "reserved: lexical shortlist; refused by this version",
+        SectionKind::Shortlist => {
+            "`ShortlistHeader`, then which row blocks of the output matrix each source id needs; optional"
+        }
         SectionKind::Signature => "reserved: Ed25519 signature; refused by this version",
     };
     let row = |kind: SectionKind| [(kind as u32).to_string(), format!("`{kind:?}`"), holds(kind).into()];
