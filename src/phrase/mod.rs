@@ -1,7 +1,5 @@
 //! What is done to a phrase before and after the model, on its text alone: sentences, spans that the model must not
 //! touch, letter case and final punctuation. Any bytes are a text, in any script.
-// Wired into `translate` piece by piece.
-#![allow(dead_code, unused_imports)]
 
 pub(crate) mod case;
 pub(crate) mod chars;

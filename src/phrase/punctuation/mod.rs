@@ -5,7 +5,7 @@ mod opening;
 
 pub(crate) use opening::opening;
 
-use super::chars::{chars, is_cjk, is_closing, is_digit, is_emoji, is_final_mark, is_greek, is_letter, is_space, last};
+use super::chars::{chars, is_cjk, is_closing, is_emoji, is_greek, is_letter, is_space, last};
 use super::sentence::{is_abbreviation, is_mark_at};
 use core::ops::Range;
 
