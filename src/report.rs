@@ -4,9 +4,10 @@
 
 use serde::Serialize;
 
-use crate::Error;
+use crate::{Error, Outcome, Warnings};
 
-/// A translation: what went in, what came out, and a checksum of everything in between.
+/// A translation: what went in, what came out, and a checksum of everything in between. The ids are those of the last part of the
+/// text that the model was given, which mostly is all of it; the checksum is over all parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Report<'a> {
     /// The phrase as it was given.
@@ -19,19 +20,40 @@ pub struct Report<'a> {
     pub target: &'a str,
     /// Checksum over every logit of every step.
     pub logits_crc: u32,
-    /// Whether the limit on target tokens ended the search.
-    pub truncated: bool,
+    /// Parts that the model was given.
+    pub parts: usize,
+    /// Confidence in percent, where the blob was calibrated and the model was asked.
+    pub confidence: Option<u8>,
+    /// What is to be known of the translation, a word each: see [`Warnings`].
+    pub warnings: Warnings,
 }
 
 impl<'a> Report<'a> {
     /// The report of a phrase that was empty: nothing was run.
     pub fn empty(logits_crc: u32) -> Self {
-        Report { source: "", source_ids: &[], target_ids: &[], target: "", logits_crc, truncated: false }
+        let outcome = &Outcome::default();
+        Self { logits_crc, ..Self::of("", "", outcome) }
+    }
+
+    /// The report of a text, without ids and checksum.
+    pub fn of(source: &'a str, target: &'a str, outcome: &Outcome) -> Self {
+        let confidence = outcome.confidence.map(|q15| ((u32::from(q15) * 100 + (1 << 14)) >> 15) as u8);
+        let (parts, warnings) = (outcome.parts, outcome.warnings);
+        Report { source, source_ids: &[], target_ids: &[], target, logits_crc: 0, parts, confidence, warnings }
     }
 
     /// Writes one line of JSON, without its end, to the start of `out` and returns its length in bytes.
     pub fn write(&self, out: &mut [u8]) -> Result<usize, Error> {
         write_json(self, out)
+    }
+}
+
+impl Serialize for Warnings {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        use serde::ser::SerializeSeq;
+        let mut names = serializer.serialize_seq(None)?;
+        self.names().try_for_each(|name| names.serialize_element(name))?;
+        names.end()
     }
 }
 
@@ -66,7 +88,9 @@ mod tests {
         target_ids: &[9, 65535, 0],
         target: "el gato",
         logits_crc: u32::MAX,
-        truncated: false,
+        parts: 2,
+        confidence: Some(73),
+        warnings: Warnings::LOOP,
     };
 
     fn written(report: &Report<'_>) -> String {
@@ -79,11 +103,11 @@ mod tests {
     fn fields_come_in_the_promised_order() {
         assert_eq!(
             written(&REPORT),
-            r#"{"source":"the cat","source_ids":[5,700,0],"target_ids":[9,65535,0],"target":"el gato","logits_crc":4294967295,"truncated":false}"#
+            r#"{"source":"the cat","source_ids":[5,700,0],"target_ids":[9,65535,0],"target":"el gato","logits_crc":4294967295,"parts":2,"confidence":73,"warnings":["loop"]}"#
         );
         assert_eq!(
             written(&Report::empty(7)),
-            r#"{"source":"","source_ids":[],"target_ids":[],"target":"","logits_crc":7,"truncated":false}"#
+            r#"{"source":"","source_ids":[],"target_ids":[],"target":"","logits_crc":7,"parts":0,"confidence":null,"warnings":[]}"#
         );
     }
 

@@ -1,7 +1,7 @@
 //! `model-gen`: imports trained checkpoints, quantizes, checks and packs them for latimer.
 
 use clap::{Parser, Subcommand};
-use model_gen::cli::{complain, eval, inspect, pack, shortlist, translate};
+use model_gen::cli::{complain, eval, guide, inspect, pack, shortlist, translate};
 use std::process::ExitCode;
 
 /// Imports trained checkpoints, quantizes, checks and packs them for latimer.
@@ -18,6 +18,8 @@ enum Command {
     Pack(pack::Args),
     /// Learn which rows of the output matrix a phrase needs, and add that to a blob.
     Shortlist(shortlist::Args),
+    /// Learn what guides a model's translations, confidence among it, and add that to a blob.
+    Guide(guide::Args),
     /// Translate phrases on the host, with the very code that runs on a board.
     Translate(translate::Args),
     /// Compare a blob with the float model it was packed from, on phrase pairs.
@@ -30,6 +32,7 @@ fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Pack(args) => pack::run(&args),
         Command::Shortlist(args) => shortlist::run(&args),
+        Command::Guide(args) => guide::run(&args),
         Command::Translate(args) => translate::run(&args),
         Command::Eval(args) => eval::run(&args),
         Command::Inspect(args) => inspect::run(&args),

@@ -2,7 +2,8 @@
 
 use crate::aligned::AlignedBytes;
 use anyhow::Result;
-use latimer::{Error, Limits, LogitsCrc, Model};
+use latimer::passage::Aligned;
+use latimer::{Error, Limits, LogitsCrc, Model, Observer, Outcome, TextOptions, Warnings};
 use rayon::prelude::*;
 
 /// One phrase's translation.
@@ -18,6 +19,10 @@ pub struct Translation {
     pub logits_crc: u32,
     /// The limit came before the end of sentence.
     pub truncated: bool,
+    /// What else came of it; of the model alone, nothing.
+    pub outcome: Outcome,
+    /// Where its tokens come from; not of the model alone.
+    pub alignment: Vec<Aligned>,
 }
 
 /// How phrases are translated.
@@ -27,12 +32,26 @@ pub struct Choices {
     pub max_tokens: usize,
     /// Whether the output matrix is read by the blob's shortlist alone.
     pub shortlist: bool,
+    /// What is done around the model; `None` gives it the phrases as they are.
+    pub text: Option<TextOptions>,
+    /// Whether the unknown piece may be chosen.
+    pub unknown: bool,
 }
 
-/// So many target tokens at most, with all of the output matrix.
+/// So many target tokens at most, with all of the output matrix, from the model alone, as a float model makes them.
 impl From<usize> for Choices {
     fn from(max_tokens: usize) -> Self {
-        Choices { max_tokens, shortlist: false }
+        Choices { max_tokens, shortlist: false, text: None, unknown: true }
+    }
+}
+
+/// Where tokens come from.
+#[derive(Default)]
+struct Alignment(Vec<Aligned>);
+
+impl Observer for Alignment {
+    fn aligned(&mut self, aligned: &Aligned) {
+        self.0.push(aligned.clone());
     }
 }
 
@@ -49,15 +68,26 @@ pub fn translate_all<P: AsRef<[u8]> + Sync>(
         let mut translator = model.translator(arena, limits)?;
         translator.set_max_tokens(choices.max_tokens);
         translator.set_shortlist(choices.shortlist)?;
-        let mut crc = LogitsCrc::new();
-        let mut target = String::new();
-        let stats = translator.translate_phrase(phrase.as_ref(), &mut crc, &mut target)?;
+        translator.set_unknown_allowed(choices.unknown);
+        let mut observer = (LogitsCrc::new(), Alignment::default());
+        let (mut target, mut outcome) = (String::new(), Outcome::default());
+        let truncated = match choices.text {
+            Some(options) => {
+                outcome = translator.translate_text(phrase.as_ref(), options, &mut observer, &mut target)?;
+                outcome.warnings.contains(Warnings::LENGTH)
+            }
+            None => translator.translate_phrase(phrase.as_ref(), &mut observer, &mut target)?.truncated,
+        };
+        let asked = choices.text.is_none() || outcome.parts > 0;
+        let ids = |ids: &[u16]| if asked { ids.to_vec() } else { Vec::new() };
         Ok(Translation {
-            source_ids: translator.source_ids().to_vec(),
-            target_ids: translator.target_ids().to_vec(),
+            source_ids: ids(translator.source_ids()),
+            target_ids: ids(translator.target_ids()),
             target,
-            logits_crc: crc.value(),
-            truncated: stats.truncated,
+            logits_crc: observer.0.value(),
+            truncated,
+            outcome,
+            alignment: observer.1.0,
         })
     };
     let translations = phrases.par_iter().map_init(

@@ -129,8 +129,11 @@ impl Translator<'_> {
             sums.nats += u32::from(token.nats);
             sums.guarded |= token.guarded;
         };
-        let read =
-            if ended { search.read(&book, self.chosen_number, note).map(|(len, _)| len) } else { search.read_latest(&book, note) };
+        let read = if ended {
+            search.read(&book, self.chosen_number, note).map(|(len, _)| len)
+        } else {
+            search.read_latest(&book, note)
+        };
         let Some(len) = read else { return Ok(None) };
         let detokenizer = self.blob.tokenizer().detokenizer();
         match desk.draft(len, eos, detokenizer, ended) {

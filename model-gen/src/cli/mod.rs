@@ -1,6 +1,7 @@
 //! The subcommands of `model-gen`.
 
 pub mod eval;
+pub mod guide;
 pub mod inspect;
 mod output;
 pub mod pack;

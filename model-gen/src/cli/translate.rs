@@ -6,7 +6,7 @@ use crate::run::{Choices, Translation, translate_all};
 use anyhow::{Context, Result, anyhow};
 use indicatif::ProgressBar;
 use latimer::report::{ErrorReport, Report};
-use latimer::{Error, Limits, Model};
+use latimer::{Error, Limits, Model, TextOptions};
 use std::io::{BufRead, BufReader, ErrorKind, IsTerminal, Read, Write};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -39,8 +39,46 @@ pub struct Args {
     /// Read only the rows of the output matrix that the blob's shortlist has for a phrase.
     #[arg(long)]
     shortlist: bool,
+    /// Give the model each phrase as it is: no sentences are split, no numbers kept, no loops left.
+    #[arg(long, conflicts_with = "without")]
+    raw: bool,
+    /// What is not to be done around the model.
+    #[arg(long, value_name = "WHAT", value_delimiter = ',')]
+    without: Vec<Around>,
+    /// With --json, tell which bytes of the source each piece of the target comes from.
+    #[arg(long, requires = "json", conflicts_with = "raw")]
+    alignment: bool,
     #[command(flatten)]
     limits: LimitArgs,
+}
+
+/// A switch of [`TextOptions`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Around {
+    /// Sentences one by one.
+    Sentences,
+    /// Numbers, codes, addresses, placeholders, tags, emoji, foreign scripts copied.
+    Protect,
+    /// CAPITALS and Titles as sentences.
+    Casing,
+    /// Final marks as in the source.
+    Punctuation,
+    /// Loops left, lengths bounded.
+    Guards,
+    /// Phrases and terms from the glossary.
+    Glossary,
+}
+
+fn text_options(without: &[Around]) -> TextOptions {
+    let with = |what| !without.contains(&what);
+    TextOptions {
+        sentences: with(Around::Sentences),
+        protect: with(Around::Protect),
+        casing: with(Around::Casing),
+        punctuation: with(Around::Punctuation),
+        guards: with(Around::Guards),
+        glossary: with(Around::Glossary),
+    }
 }
 
 /// Translates arguments, or standard input line by line.
@@ -122,7 +160,8 @@ impl Job<'_> {
         out: &mut impl Write,
     ) -> Result<ControlFlow<()>> {
         let max_tokens = self.args.max_tokens.map_or(usize::MAX, Into::into);
-        let choices = Choices { max_tokens, shortlist: self.args.shortlist };
+        let text = (!self.args.raw).then(|| text_options(&self.args.without));
+        let choices = Choices { max_tokens, shortlist: self.args.shortlist, text, unknown: false };
         let translations = translate_all(&self.model, self.limits, choices, phrases, || progress.inc(1))?;
         let write = || -> Result<()> {
             for (phrase, translation) in phrases.iter().zip(translations) {
@@ -144,15 +183,14 @@ impl Job<'_> {
         match translation {
             Ok(t) if self.args.json => {
                 let report = Report {
-                    source: &source,
                     source_ids: &t.source_ids,
                     target_ids: &t.target_ids,
-                    target: &t.target,
                     logits_crc: t.logits_crc,
-                    truncated: t.truncated,
+                    ..Report::of(&source, &t.target, &t.outcome)
                 };
                 let each = source.len() + t.target.len() + t.source_ids.len() + t.target_ids.len();
-                written(each, |room| report.write(room))
+                let line = written(each, |room| report.write(room))?;
+                Ok(if self.args.alignment { with_alignment(&line, &t) } else { line })
             }
             Ok(t) => Ok(t.target),
             Err(error) => {
@@ -166,6 +204,21 @@ impl Job<'_> {
             }
         }
     }
+}
+
+/// The JSON line with one more field.
+fn with_alignment(line: &str, translation: &Translation) -> String {
+    let tokens: Vec<serde_json::Value> = translation
+        .alignment
+        .iter()
+        .map(|a| {
+            serde_json::json!({
+                "target": [a.target.start, a.target.end], "source": [a.source.start, a.source.end], "nats_q7": a.nats,
+                "confidence": a.confidence.map(|q15| (f64::from(q15) / 327.68).round())
+            })
+        })
+        .collect();
+    format!("{},\"alignment\":{}}}", line.strip_suffix('}').unwrap_or(line), serde_json::Value::from(tokens))
 }
 
 /// What `write` puts into room enough for `each` bytes and ids.

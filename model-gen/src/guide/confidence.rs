@@ -80,7 +80,8 @@ fn word_at(text: &str, range: std::ops::Range<usize>) -> Option<String> {
     let inside = |c: char| c.is_alphanumeric();
     let piece = text.get(range.clone())?;
     let first = range.start + piece.find(inside)?;
-    let start = text[..first].rfind(|c| !inside(c)).map_or(0, |at| at + text[at..].chars().next().map_or(1, char::len_utf8));
+    let start =
+        text[..first].rfind(|c| !inside(c)).map_or(0, |at| at + text[at..].chars().next().map_or(1, char::len_utf8));
     let end = text[first..].find(|c| !inside(c)).map_or(text.len(), |at| first + at);
     Some(text[start..end].to_lowercase())
 }

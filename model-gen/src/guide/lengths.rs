@@ -28,7 +28,9 @@ fn bound(lengths: &[(usize, usize)]) -> (f64, u16) {
         let slope = f64::from(eighths) / 8.0;
         let mut more: Vec<f64> = lengths.iter().map(|&(s, t)| (t as f64 - slope * s as f64).max(0.0)).collect();
         more.sort_by(f64::total_cmp);
-        let Some(more) = more.get(((more.len() as f64 * HELD) as usize).min(more.len().saturating_sub(1))) else { break };
+        let Some(more) = more.get(((more.len() as f64 * HELD) as usize).min(more.len().saturating_sub(1))) else {
+            break;
+        };
         let more = more.ceil();
         let allowed = slope * mean_source + more;
         if allowed < best.0 {

@@ -41,7 +41,13 @@ pub type Watch<'w> = &'w (dyn Fn(&'static str) + Sync);
 
 /// Learns a guide for the blob: words and lengths from `train`, heads and confidence from `dev`. The blob with it, in place of an
 /// older one.
-pub fn learn(blob: &[u8], train: &[Phrase], dev: &[Phrase], limits: Limits, watch: Watch) -> Result<(Vec<u8>, Learned)> {
+pub fn learn(
+    blob: &[u8],
+    train: &[Phrase],
+    dev: &[Phrase],
+    limits: Limits,
+    watch: Watch,
+) -> Result<(Vec<u8>, Learned)> {
     ensure!(dev.len() >= 50, "{} phrases are too few to calibrate with: give 50 or more", dev.len());
     let bytes = AlignedBytes::copy_of(blob);
     let model = Model::from_bytes(&bytes).context("the blob cannot be run")?;

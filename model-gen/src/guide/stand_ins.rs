@@ -43,7 +43,8 @@ pub(super) fn choose(model: &Model<'_>, train: &[Phrase], limits: Limits, watch:
             watch("stand-ins");
             Ok(done && words(&text).filter(|word| *word == candidates[*i]).count() == 1)
         })?;
-        let mut words: Vec<Copied> = candidates.iter().map(|text| Copied { kind, text: text.clone(), share: 0.0 }).collect();
+        let mut words: Vec<Copied> =
+            candidates.iter().map(|text| Copied { kind, text: text.clone(), share: 0.0 }).collect();
         for ((i, _), kept) in tries.iter().zip(kept) {
             words[*i].share += f64::from(u8::from(kept)) / frames.len() as f64;
         }
