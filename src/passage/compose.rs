@@ -15,8 +15,8 @@ use core::ops::Range;
 #[derive(Clone, Copy)]
 pub(super) struct Style {
     pub case: Case,
-    /// Whether the first letter loses its capital: the part does not start its sentence.
-    pub continues: bool,
+    /// Whether the first letter loses its capital, as the source has none.
+    pub small: bool,
     /// Bytes of the draft that are written, from its start.
     pub keep: usize,
 }
@@ -78,7 +78,7 @@ impl Composition<'_, '_, '_> {
     ) -> Result<(), Error> {
         let draft = self.draft;
         let mut restore = Restore::new(self.style.case);
-        let mut continues = self.style.continues;
+        let mut small = self.style.small;
         let mut inserts = self.inserts.as_slice().iter().peekable();
         let mut at = 0;
         for (bytes, said) in draft.tokens() {
@@ -88,7 +88,7 @@ impl Composition<'_, '_, '_> {
                     self.insert(insert, output)?;
                     at = at.max(insert.end);
                     if let What::Span(_) = insert.what {
-                        continues = false;
+                        small = false;
                         // What follows is not the start of a word.
                         restore.push('x');
                     }
@@ -98,7 +98,7 @@ impl Composition<'_, '_, '_> {
                 let end = bytes.end.min(self.style.keep);
                 let Some((range, c)) = chars_from(draft.text, at).next().filter(|_| at < end.min(next)) else { break };
                 at = range.end;
-                let c = if is_letter(c) && core::mem::take(&mut continues) && self.is_capital_alone(at, c) {
+                let c = if is_letter(c) && core::mem::take(&mut small) && self.is_capital_alone(at, c) {
                     lower(c)
                 } else {
                     c

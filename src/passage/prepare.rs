@@ -17,9 +17,10 @@ pub(super) struct Preparation<'p, 't> {
     /// The language code that comes first.
     pub code: &'t [u8],
     pub part: &'p Part<'t>,
-    pub case: Case,
-    /// Whether it starts its sentence.
-    pub starts_sentence: bool,
+    /// Letter case of the sentence that the part is of; `None` leaves letters as they are.
+    pub case: Option<Case>,
+    /// What is added at the end: models know sentences that end with a mark.
+    pub mark: &'static str,
     pub tokenizer: &'p Tokenizer<'p>,
     pub guide: &'p Guide<'p>,
 }
@@ -33,7 +34,8 @@ impl Preparation<'_, '_> {
         }
         let mut spans = part.spans().iter().peekable();
         let mut rest = chars_from(text, part.start);
-        let mut first_word = self.starts_sentence;
+        // A part is given as a sentence of its own.
+        let mut first_word = self.case.is_some();
         let mut capital = false;
         let mut after_mark_space = false;
         loop {
@@ -55,8 +57,12 @@ impl Preparation<'_, '_> {
             if core::mem::take(&mut after_mark_space) && is_space(c) {
                 continue;
             }
-            if self.case == Case::AsIs || !is_letter(c) {
-                show(at.clone(), text.get(at).unwrap_or_default());
+            if !is_letter(c) || matches!(self.case, None | Some(Case::AsIs)) {
+                if is_letter(c) && core::mem::take(&mut first_word) {
+                    show(at, upper(c).encode_utf8(&mut [0; 4]).as_bytes());
+                } else {
+                    show(at.clone(), text.get(at).unwrap_or_default());
+                }
                 continue;
             }
             let starts = !char_before(text, at.start).is_some_and(|c| is_letter(c) || c == '\'' || c == '\u{2019}');
@@ -65,6 +71,9 @@ impl Preparation<'_, '_> {
             }
             let c = if core::mem::take(&mut capital) { upper(c) } else { lower(c) };
             show(at, c.encode_utf8(&mut [0; 4]).as_bytes());
+        }
+        if !self.mark.is_empty() {
+            show(part.end..part.end, self.mark.as_bytes());
         }
     }
 

@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::observe::Observer;
 use crate::phrase::case::{Case, Restore, case_of};
 use crate::phrase::chars::{char_before, chars, is_letter, is_lower, is_space, upper};
-use crate::phrase::punctuation::{Edit, adjust, final_of, opening};
+use crate::phrase::punctuation::{Edit, Final, adjust, final_of, final_stop, opening};
 use crate::phrase::sentence;
 use crate::search::Guard;
 use crate::translator::Translator;
@@ -187,8 +187,11 @@ impl<'t> Passage<'t> {
             text: self.text,
             code: self.code,
             part: &self.part,
-            case: self.case,
-            starts_sentence: self.part.start == self.sentence.start,
+            case: self.options.casing.then_some(self.case),
+            mark: match final_of(self.part_text()) {
+                Final::None if self.options.punctuation => final_stop(self.part_text()),
+                _ => "",
+            },
             tokenizer: blob.tokenizer(),
             guide: blob.guide(),
         }
@@ -355,9 +358,10 @@ impl<'t> Passage<'t> {
     /// How the draft of the part is written.
     fn style(&self, draft: &[u8], language: Option<&str>) -> Style {
         // German nouns keep their capitals.
-        let inside = self.part.start > self.sentence.start && !matches!(language, Some("de" | "deu" | "ger"));
+        let other = !matches!(language, Some("de" | "deu" | "ger"));
         let small = chars(self.part_text()).next().is_some_and(|(_, c)| is_lower(c));
-        Style { case: self.case, continues: self.case == Case::AsIs && inside && small, keep: draft.len() }
+        let small = self.options.casing && self.case == Case::AsIs && other && small;
+        Style { case: self.case, small, keep: draft.len() }
     }
 
     /// What makes the draft begin, and end, as its source does.

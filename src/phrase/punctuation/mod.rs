@@ -41,6 +41,11 @@ pub(crate) fn final_of(text: &[u8]) -> Final {
     Ending::of(text).mark
 }
 
+/// The stop of a text's script.
+pub(crate) fn final_stop(text: &[u8]) -> &'static str {
+    mark_for(Final::Stop, script(text))
+}
+
 /// The change that makes a draft end as its source does, `None` if it does already: marks are put, removed or replaced
 /// by those of the draft's script. What closes after them stays.
 ///
