@@ -8,6 +8,7 @@ pub mod derivative;
 pub mod evaluate;
 pub mod guide;
 pub mod import;
+pub mod judge;
 pub mod pack;
 pub mod quantize;
 pub mod reference;

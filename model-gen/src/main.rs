@@ -1,7 +1,7 @@
 //! `model-gen`: imports trained checkpoints, quantizes, checks and packs them for latimer.
 
 use clap::{Parser, Subcommand};
-use model_gen::cli::{complain, eval, guide, inspect, pack, shortlist, translate};
+use model_gen::cli::{complain, eval, guide, inspect, judge, pack, shortlist, translate};
 use std::process::ExitCode;
 
 /// Imports trained checkpoints, quantizes, checks and packs them for latimer.
@@ -20,6 +20,8 @@ enum Command {
     Shortlist(shortlist::Args),
     /// Learn what guides a model's translations, confidence among it, and add that to a blob.
     Guide(guide::Args),
+    /// Judge translations, as users get them, and the confidence in them, on phrase pairs.
+    Judge(judge::Args),
     /// Translate phrases on the host, with the very code that runs on a board.
     Translate(translate::Args),
     /// Compare a blob with the float model it was packed from, on phrase pairs.
@@ -33,6 +35,7 @@ fn main() -> ExitCode {
         Command::Pack(args) => pack::run(&args),
         Command::Shortlist(args) => shortlist::run(&args),
         Command::Guide(args) => guide::run(&args),
+        Command::Judge(args) => judge::run(&args),
         Command::Translate(args) => translate::run(&args),
         Command::Eval(args) => eval::run(&args),
         Command::Inspect(args) => inspect::run(&args),

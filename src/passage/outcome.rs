@@ -88,6 +88,11 @@ impl Warnings {
         self.0 |= others.0;
     }
 
+    /// Every one with its word.
+    pub fn all() -> impl Iterator<Item = (Warnings, &'static str)> {
+        Self::NAMES.into_iter()
+    }
+
     /// A word for each that is there.
     pub fn names(self) -> impl Iterator<Item = &'static str> {
         Self::NAMES.into_iter().filter(move |(warning, _)| self.contains(*warning)).map(|(_, name)| name)

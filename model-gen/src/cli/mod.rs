@@ -1,8 +1,10 @@
 //! The subcommands of `model-gen`.
 
+mod around;
 pub mod eval;
 pub mod guide;
 pub mod inspect;
+pub mod judge;
 mod output;
 pub mod pack;
 pub mod shortlist;

@@ -1,12 +1,13 @@
 //! `model-gen translate`.
 
+use super::around::AroundArgs;
 use super::{LimitArgs, complain, parse_blob, read_blob};
 use crate::import::language::unknown;
 use crate::run::{Choices, Translation, translate_all};
 use anyhow::{Context, Result, anyhow};
 use indicatif::ProgressBar;
 use latimer::report::{ErrorReport, Report};
-use latimer::{Error, Limits, Model, TextOptions};
+use latimer::{Error, Limits, Model};
 use std::io::{BufRead, BufReader, ErrorKind, IsTerminal, Read, Write};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -39,46 +40,13 @@ pub struct Args {
     /// Read only the rows of the output matrix that the blob's shortlist has for a phrase.
     #[arg(long)]
     shortlist: bool,
-    /// Give the model each phrase as it is: no sentences are split, no numbers kept, no loops left.
-    #[arg(long, conflicts_with = "without")]
-    raw: bool,
-    /// What is not to be done around the model.
-    #[arg(long, value_name = "WHAT", value_delimiter = ',')]
-    without: Vec<Around>,
+    #[command(flatten)]
+    around: AroundArgs,
     /// With --json, tell which bytes of the source each piece of the target comes from.
     #[arg(long, requires = "json", conflicts_with = "raw")]
     alignment: bool,
     #[command(flatten)]
     limits: LimitArgs,
-}
-
-/// A switch of [`TextOptions`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum Around {
-    /// Sentences one by one.
-    Sentences,
-    /// Numbers, codes, addresses, placeholders, tags, emoji, foreign scripts copied.
-    Protect,
-    /// CAPITALS and Titles as sentences.
-    Casing,
-    /// Final marks as in the source.
-    Punctuation,
-    /// Loops left, lengths bounded.
-    Guards,
-    /// Phrases and terms from the glossary.
-    Glossary,
-}
-
-fn text_options(without: &[Around]) -> TextOptions {
-    let with = |what| !without.contains(&what);
-    TextOptions {
-        sentences: with(Around::Sentences),
-        protect: with(Around::Protect),
-        casing: with(Around::Casing),
-        punctuation: with(Around::Punctuation),
-        guards: with(Around::Guards),
-        glossary: with(Around::Glossary),
-    }
 }
 
 /// Translates arguments, or standard input line by line.
@@ -160,7 +128,7 @@ impl Job<'_> {
         out: &mut impl Write,
     ) -> Result<ControlFlow<()>> {
         let max_tokens = self.args.max_tokens.map_or(usize::MAX, Into::into);
-        let text = (!self.args.raw).then(|| text_options(&self.args.without));
+        let text = self.args.around.options();
         let choices = Choices { max_tokens, shortlist: self.args.shortlist, text, unknown: false };
         let translations = translate_all(&self.model, self.limits, choices, phrases, || progress.inc(1))?;
         let write = || -> Result<()> {
