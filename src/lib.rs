@@ -85,7 +85,7 @@ pub use blob::Blob;
 pub use engine::EngineKind;
 pub use error::{BlobError, Error};
 pub use model::Model;
-pub use observe::{LogitsCrc, Observer};
+pub use observe::{AlignmentCrc, LogitsCrc, Observer};
 pub use passage::{Outcome, Passage, TextOptions, Warnings};
 pub use search::Token;
 pub use self_test::SelfTestError;

@@ -146,6 +146,39 @@ impl Observer for LogitsCrc {
     }
 }
 
+/// CRC-32 over where every token of a text comes from and how sure it is, six little-endian numbers of four bytes each: equal on
+/// host and device where alignment, probabilities and confidence are.
+#[derive(Clone)]
+pub struct AlignmentCrc(Digest);
+
+impl AlignmentCrc {
+    /// A checksum over nothing yet.
+    pub fn new() -> Self {
+        AlignmentCrc(CRC32.digest())
+    }
+
+    /// The checksum so far.
+    pub fn value(&self) -> u32 {
+        self.0.clone().finalize()
+    }
+}
+
+impl Default for AlignmentCrc {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Observer for AlignmentCrc {
+    fn aligned(&mut self, aligned: &Aligned) {
+        let Aligned { target, source, nats, confidence } = aligned;
+        let confidence = confidence.map_or(u32::MAX, u32::from);
+        let ends = [target.start, target.end, source.start, source.end].map(|end| end as u32);
+        let numbers = ends.into_iter().chain([u32::from(*nats), confidence]);
+        digest_values(&mut self.0, numbers.map(u32::to_le_bytes));
+    }
+}
+
 /// The four bytes a float counts as in a checksum.
 pub(crate) fn float_bytes(v: f32) -> [u8; 4] {
     let bits = v.to_bits();

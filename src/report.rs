@@ -20,6 +20,8 @@ pub struct Report<'a> {
     pub target: &'a str,
     /// Checksum over every logit of every step.
     pub logits_crc: u32,
+    /// Checksum over where every token comes from.
+    pub alignment_crc: u32,
     /// Parts that the model was given.
     pub parts: usize,
     /// Confidence in percent, where the blob was calibrated and the model was asked.
@@ -31,15 +33,16 @@ pub struct Report<'a> {
 impl<'a> Report<'a> {
     /// The report of a phrase that was empty: nothing was run.
     pub fn empty(logits_crc: u32) -> Self {
-        let outcome = &Outcome::default();
-        Self { logits_crc, ..Self::of("", "", outcome) }
+        Self { logits_crc, ..Self::of("", "", &Outcome::default()) }
     }
 
     /// The report of a text, without ids and checksum.
     pub fn of(source: &'a str, target: &'a str, outcome: &Outcome) -> Self {
         let confidence = outcome.confidence.map(|q15| ((u32::from(q15) * 100 + (1 << 14)) >> 15) as u8);
         let (parts, warnings) = (outcome.parts, outcome.warnings);
-        Report { source, source_ids: &[], target_ids: &[], target, logits_crc: 0, parts, confidence, warnings }
+        let (source_ids, target_ids) = (&[][..], &[][..]);
+        let (logits_crc, alignment_crc) = (0, 0);
+        Report { source, source_ids, target_ids, target, logits_crc, alignment_crc, parts, confidence, warnings }
     }
 
     /// Writes one line of JSON, without its end, to the start of `out` and returns its length in bytes.
@@ -88,6 +91,7 @@ mod tests {
         target_ids: &[9, 65535, 0],
         target: "el gato",
         logits_crc: u32::MAX,
+        alignment_crc: 8,
         parts: 2,
         confidence: Some(73),
         warnings: Warnings::LOOP,
@@ -103,11 +107,11 @@ mod tests {
     fn fields_come_in_the_promised_order() {
         assert_eq!(
             written(&REPORT),
-            r#"{"source":"the cat","source_ids":[5,700,0],"target_ids":[9,65535,0],"target":"el gato","logits_crc":4294967295,"parts":2,"confidence":73,"warnings":["loop"]}"#
+            r#"{"source":"the cat","source_ids":[5,700,0],"target_ids":[9,65535,0],"target":"el gato","logits_crc":4294967295,"alignment_crc":8,"parts":2,"confidence":73,"warnings":["loop"]}"#
         );
         assert_eq!(
             written(&Report::empty(7)),
-            r#"{"source":"","source_ids":[],"target_ids":[],"target":"","logits_crc":7,"parts":0,"confidence":null,"warnings":[]}"#
+            r#"{"source":"","source_ids":[],"target_ids":[],"target":"","logits_crc":7,"alignment_crc":0,"parts":0,"confidence":null,"warnings":[]}"#
         );
     }
 

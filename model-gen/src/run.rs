@@ -3,7 +3,7 @@
 use crate::aligned::AlignedBytes;
 use anyhow::Result;
 use latimer::passage::Aligned;
-use latimer::{Error, Limits, LogitsCrc, Model, Observer, Outcome, TextOptions, Warnings};
+use latimer::{AlignmentCrc, Error, Limits, LogitsCrc, Model, Observer, Outcome, TextOptions, Warnings};
 use rayon::prelude::*;
 
 /// One phrase's translation.
@@ -21,7 +21,9 @@ pub struct Translation {
     pub truncated: bool,
     /// What else came of it; of the model alone, nothing.
     pub outcome: Outcome,
-    /// Where its tokens come from; not of the model alone.
+    /// CRC-32 over where its tokens come from.
+    pub alignment_crc: u32,
+    /// Where they come from; nothing of the model alone.
     pub alignment: Vec<Aligned>,
 }
 
@@ -69,7 +71,7 @@ pub fn translate_all<P: AsRef<[u8]> + Sync>(
         translator.set_max_tokens(choices.max_tokens);
         translator.set_shortlist(choices.shortlist)?;
         translator.set_unknown_allowed(choices.unknown);
-        let mut observer = (LogitsCrc::new(), Alignment::default());
+        let mut observer = (LogitsCrc::new(), (AlignmentCrc::new(), Alignment::default()));
         let (mut target, mut outcome) = (String::new(), Outcome::default());
         let truncated = match choices.text {
             Some(options) => {
@@ -87,7 +89,8 @@ pub fn translate_all<P: AsRef<[u8]> + Sync>(
             logits_crc: observer.0.value(),
             truncated,
             outcome,
-            alignment: observer.1.0,
+            alignment_crc: observer.1.0.value(),
+            alignment: observer.1.1.0,
         })
     };
     let translations = phrases.par_iter().map_init(

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::Command;
 
 use app::latimer::report::Report;
-use app::latimer::{EngineKind, Limits, LogitsCrc, Model};
+use app::latimer::{AlignmentCrc, EngineKind, Limits, LogitsCrc, Model, TextOptions};
 use model_gen::aligned::AlignedBytes;
 use model_gen::cost::STACK_BOUND;
 use model_gen::pack::{Options, pack};
@@ -31,6 +31,7 @@ const PHRASES: &[&str] = &[
     "Ünïcödé, Ελληνικά, 日本語, 🙂",
     "\u{1}\u{7f}",
     "1234567890",
+    "THE TRAIN LEAVES AT 10:30. Call 555-1234 or write to tom@example.com! 😀",
 ];
 
 /// Phrases for boards that are no reference: with f16 some have no FPU and take seconds a phrase.
@@ -66,15 +67,16 @@ fn host(blob: &Path, phrases: &[String], beams: u16) -> Vec<String> {
     let mut translator = model.translator(&mut arena, limits).unwrap();
     let mut lines = Vec::new();
     for phrase in phrases {
-        let (mut crc, mut target) = (LogitsCrc::default(), String::new());
-        let stats = translator.translate_phrase(phrase.as_bytes(), &mut crc, &mut target).unwrap();
+        let (mut crcs, mut target) = ((LogitsCrc::default(), AlignmentCrc::default()), String::new());
+        let outcome =
+            translator.translate_text(phrase.as_bytes(), TextOptions::DEFAULT, &mut crcs, &mut target).unwrap();
+        let asked = outcome.parts > 0;
         let report = Report {
-            source: phrase,
-            source_ids: translator.source_ids(),
-            target_ids: translator.target_ids(),
-            target: &target,
-            logits_crc: crc.value(),
-            truncated: stats.truncated,
+            source_ids: if asked { translator.source_ids() } else { &[] },
+            target_ids: if asked { translator.target_ids() } else { &[] },
+            logits_crc: crcs.0.value(),
+            alignment_crc: crcs.1.value(),
+            ..Report::of(phrase, &target, &outcome)
         };
         let mut out = vec![0; 1 << 16];
         let len = report.write(&mut out).unwrap();

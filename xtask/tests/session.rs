@@ -142,7 +142,7 @@ fn json_answers_are_json_whatever_is_asked() {
     assert_eq!((count(&json[2]["source_ids"]), count(&json[2]["target_ids"])), (0, 0));
     assert_eq!(json[3]["stack"], 4096);
     assert_eq!(json[4]["board"], "mock");
-    assert_eq!((&json[7]["truncated"], count(&json[7]["target_ids"])), (&true.into(), 1));
+    assert_eq!((json[7]["warnings"].to_string().as_str(), count(&json[7]["target_ids"])), ("[\"length\"]", 1));
     for error in &json[8..11] {
         assert!(error["error"].is_string(), "{error}");
     }
@@ -151,14 +151,17 @@ fn json_answers_are_json_whatever_is_asked() {
 }
 
 #[test]
-fn phrases_over_the_limits_are_errors_and_the_next_one_is_fine() {
+fn phrases_over_the_limits_are_translated_in_parts() {
     let mut input = "a ".repeat(200).into_bytes();
     input.extend(b"\n");
     input.extend("word ".repeat(150).into_bytes());
     input.extend("\nGood morning.\n".bytes());
+    input.splice(0..0, *b":json\n");
     let lines = answers(&input);
-    assert_eq!(lines.len(), 3);
-    assert!(lines[0].starts_with("error: phrase longer"), "{}", lines[0]);
-    assert!(lines[1].starts_with("error: phrase longer"), "{}", lines[1]);
-    assert!(!lines[2].starts_with("error"), "{}", lines[2]);
+    assert_eq!(lines.len(), 4);
+    let json: Vec<serde_json::Value> = lines[1..].iter().map(|line| serde_json::from_str(line).unwrap()).collect();
+    for long in &json[..2] {
+        assert!(long["parts"].as_u64() > Some(2) && long["warnings"].to_string().contains("split"), "{long}");
+    }
+    assert_eq!((&json[2]["parts"], json[2]["warnings"].to_string().as_str()), (&1.into(), "[]"));
 }

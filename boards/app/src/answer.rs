@@ -3,7 +3,7 @@
 use core::fmt::{self, Display, Write as _};
 
 use heapless::String;
-use latimer::Translator;
+use latimer::{Translator, Warnings};
 use latimer::report::{ErrorReport, write_json};
 use serde::Serialize;
 
@@ -29,6 +29,10 @@ pub struct Measures {
     pub source_tokens: usize,
     /// Tokens of its translation.
     pub target_tokens: usize,
+    /// Confidence in it, in percent.
+    pub confidence: Option<u8>,
+    /// What is to be known of it.
+    pub warnings: Warnings,
 }
 
 impl Display for Measures {
@@ -36,7 +40,11 @@ impl Display for Measures {
         write!(f, "arena {} of {} bytes, ", self.arena_high_water, self.arena)?;
         write!(f, "stack {} of {} bytes, ", self.stack_high_water, self.stack)?;
         let Self { instructions, source_tokens, target_tokens, .. } = self;
-        write!(f, "last phrase {instructions} instructions for {source_tokens} + {target_tokens} tokens")
+        write!(f, "last phrase {instructions} instructions for {source_tokens} + {target_tokens} tokens")?;
+        if let Some(confidence) = self.confidence {
+            write!(f, ", confidence {confidence} %")?;
+        }
+        if self.warnings.is_empty() { Ok(()) } else { write!(f, ", warnings: {}", self.warnings) }
     }
 }
 

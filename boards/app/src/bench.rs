@@ -214,14 +214,14 @@ fn phrase(
 ) -> Result<u32, Refusal> {
     let mut target = String::<1024>::new();
     if part != "translate" && *translated != text {
-        translator.translate(text, &mut target)?;
+        translator.translate_phrase(text.as_bytes(), &mut (), &mut target)?;
         target.clear();
     }
     translated.clear();
     match part {
         "translate" => {
             Hints::start();
-            let result = translator.translate(text, &mut target);
+            let result = translator.translate_phrase(text.as_bytes(), &mut (), &mut target);
             Hints::stop();
             result?;
         }

@@ -21,6 +21,8 @@ pub enum Request<'a> {
     Max(usize),
     /// `:beam N`: follow N hypotheses at a time.
     Beam(usize),
+    /// `:whole`: whatever people type; `:raw`: the model alone, each line as it is.
+    Around(bool),
     /// `:help`: list the commands.
     Help,
     /// `:exit`: end the program.
@@ -28,7 +30,7 @@ pub enum Request<'a> {
 }
 
 /// What `:help` answers.
-pub const HELP: &str = ":json :text :stats :info :selftest :max N :beam N :help :exit; every other line is translated (:: for one that starts with a colon)";
+pub const HELP: &str = ":json :text :stats :info :selftest :max N :beam N :whole :raw :help :exit; every other line is translated (:: for one that starts with a colon)";
 
 /// Why a line was not understood.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,6 +61,8 @@ impl<'a> Request<'a> {
             Some("selftest") => Self::SelfTest,
             Some("max") => Self::Max(number(words.next())?),
             Some("beam") => Self::Beam(number(words.next())?),
+            Some("whole") => Self::Around(true),
+            Some("raw") => Self::Around(false),
             Some("help") => Self::Help,
             Some("exit") => Self::Exit,
             _ => return Err(Refusal::UnknownCommand),

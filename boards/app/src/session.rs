@@ -2,7 +2,7 @@
 
 use heapless::String;
 use latimer::report::Report;
-use latimer::{Error, Limits, LogitsCrc, Model, Translator};
+use latimer::{AlignmentCrc, Error, Limits, LogitsCrc, Model, TextOptions, Translator};
 
 use crate::Port;
 use crate::answer::{About, Answers, JSON_BYTES, Measures, Passed};
@@ -76,6 +76,7 @@ pub fn session<'m, P: Port>(
     greet(&mut answers, translator, blob)?;
 
     let mut measures = Measures { arena: arena_bytes, ..Measures::default() };
+    let mut options = TextOptions::DEFAULT;
     loop {
         let mut byte = [0];
         if answers.port.read(&mut byte)? == 0 {
@@ -90,7 +91,13 @@ pub fn session<'m, P: Port>(
             Line::NotUtf8 => Err(Refusal::NotUtf8),
         };
         match request {
-            Ok(Request::Phrase(phrase)) => answer_phrase(&mut answers, translator, phrase, target, &mut measures)?,
+            Ok(Request::Phrase(phrase)) => {
+                answer_phrase(&mut answers, translator, (phrase, options), target, &mut measures)?
+            }
+            Ok(Request::Around(around)) => {
+                options = if around { TextOptions::DEFAULT } else { TextOptions::RAW };
+                answers.note(if around { "whole text" } else { "model alone" })?;
+            }
             Ok(Request::Json) => {
                 answers.json = true;
                 answers.note("json")?;
@@ -151,35 +158,40 @@ fn open<'m, 'p>(
 fn answer_phrase<P: Port>(
     answers: &mut Answers<'_, P>,
     translator: &mut Translator<'_>,
-    phrase: &str,
+    (phrase, options): (&str, TextOptions),
     target: &mut String<TARGET_BYTES>,
     measures: &mut Measures,
 ) -> Result<(), P::Error> {
-    let mut crc = LogitsCrc::default();
+    let mut crcs = (LogitsCrc::default(), AlignmentCrc::default());
     if phrase.is_empty() {
-        let empty = Report::empty(crc.value());
+        let empty = Report::empty(crcs.0.value());
         return if answers.json { answers.json(&empty) } else { answers.text("") };
     }
     target.clear();
     let start = answers.port.instructions();
     // The checksum costs time, so that only those who see it pay for it.
     let result = if answers.json {
-        translator.translate_phrase(phrase.as_bytes(), &mut crc, target)
+        translator.translate_text(phrase.as_bytes(), options, &mut crcs, target)
     } else {
-        translator.translate(phrase, target)
+        translator.translate_text(phrase.as_bytes(), options, &mut (), target)
     };
     measures.instructions = answers.port.instructions().saturating_sub(start);
-    let stats = match result {
-        Ok(stats) => stats,
+    let outcome = match result {
+        Ok(outcome) => outcome,
         Err(error) => return answers.error(error),
     };
-    measures.source_tokens = stats.source_tokens;
-    measures.target_tokens = stats.target_tokens;
-    debug!("{} instructions, {} tokens", measures.instructions, stats.target_tokens);
+    let report = Report::of(phrase, target, &outcome);
+    measures.source_tokens = outcome.source_tokens;
+    measures.target_tokens = outcome.target_tokens;
+    measures.confidence = report.confidence;
+    measures.warnings = outcome.warnings;
+    debug!("{} instructions, {} tokens", measures.instructions, outcome.target_tokens);
     if !answers.json {
         return answers.text(target);
     }
-    let (source_ids, target_ids) = (translator.source_ids(), translator.target_ids());
-    let (logits_crc, truncated) = (crc.value(), stats.truncated);
-    answers.json(&Report { source: phrase, source_ids, target_ids, target, logits_crc, truncated })
+    let asked = outcome.parts > 0;
+    let source_ids = if asked { translator.source_ids() } else { &[] };
+    let target_ids = if asked { translator.target_ids() } else { &[] };
+    let (logits_crc, alignment_crc) = (crcs.0.value(), crcs.1.value());
+    answers.json(&Report { source_ids, target_ids, logits_crc, alignment_crc, ..report })
 }

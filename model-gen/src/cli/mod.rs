@@ -2,6 +2,7 @@
 
 mod around;
 pub mod eval;
+pub mod extras;
 pub mod guide;
 pub mod inspect;
 pub mod judge;

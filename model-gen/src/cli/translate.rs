@@ -154,13 +154,19 @@ impl Job<'_> {
                     source_ids: &t.source_ids,
                     target_ids: &t.target_ids,
                     logits_crc: t.logits_crc,
+                    alignment_crc: t.alignment_crc,
                     ..Report::of(&source, &t.target, &t.outcome)
                 };
                 let each = source.len() + t.target.len() + t.source_ids.len() + t.target_ids.len();
                 let line = written(each, |room| report.write(room))?;
                 Ok(if self.args.alignment { with_alignment(&line, &t) } else { line })
             }
-            Ok(t) => Ok(t.target),
+            Ok(t) => {
+                if !t.outcome.warnings.is_empty() {
+                    complain(&format!("phrase {}: {}", self.line, t.outcome.warnings));
+                }
+                Ok(t.target)
+            }
             Err(error) => {
                 self.failed += 1;
                 complain(&format!("phrase {}: {error}", self.line));

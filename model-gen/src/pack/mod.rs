@@ -6,6 +6,7 @@
 
 mod bounds;
 mod calibrate;
+mod extras;
 mod f16;
 mod fit;
 mod golden;
@@ -28,6 +29,7 @@ use std::path::Path;
 
 pub use crate::quantize::{InputBits, Recipe, Settings, Width};
 pub use calibrate::CalibrationSet;
+pub use extras::{EXTRAS, extras_of};
 pub use fit::{Candidate, Choice, Fit};
 pub use sections::with_section;
 
@@ -130,7 +132,8 @@ pub fn pack_watched(dir: &Path, options: &Options, watch: &(dyn Fn(Progress) + S
     let tokenizer = tokenizer(&dir, &checkpoint, &vocabularies, options.target.as_deref())?;
     let meta = |fitted: bool| meta(&dir, &vocabularies, options, fitted);
 
-    let mut parts = BlobParts { tokenizer, meta: meta(false)?, options };
+    let extras = extras::read(&dir)?;
+    let mut parts = BlobParts { tokenizer, meta: meta(false)?, extras, options };
     if options.engine == EngineKind::F16 {
         ensure!(options.fit_flash.is_none(), "--fit-flash chooses widths of the int8 engine's weights");
         return parts.blob(&checkpoint, None);
@@ -151,6 +154,8 @@ pub fn pack_watched(dir: &Path, options: &Options, watch: &(dyn Fn(Progress) + S
 struct BlobParts<'o> {
     tokenizer: Tokenizer,
     meta: String,
+    /// What was learned about the model.
+    extras: Vec<(SectionKind, Vec<u8>)>,
     options: &'o Options,
 }
 
@@ -174,6 +179,7 @@ impl BlobParts<'_> {
         ];
         sections.extend(tokenizer.sections.target_vocab.clone().map(|bytes| (SectionKind::TargetVocab, bytes)));
         sections.push((SectionKind::Meta, self.meta.clone().into_bytes()));
+        sections.extend(self.extras.iter().cloned());
 
         // The golden vectors are what the runtime itself computes from the blob without them.
         let unsigned = emit_blob(options, &sections)?;

@@ -1,6 +1,8 @@
 //! Tables of `docs/blob-format.md`.
 
 use latimer::blob::charsmap::{CharsMapHeader, CharsRange, range_kind};
+use latimer::blob::glossary::{GlossaryEntry, GlossaryHeader};
+use latimer::blob::guide::{GuideHeader, Knot, StandIn};
 use latimer::blob::layout::{
     Block, DECODER_ROLES, ENCODER_ROLES, Header, Role, SectionEntry, SectionKind, SelfTestCase, SpecHeader, TensorEntry,
 };
@@ -33,6 +35,11 @@ pub fn parts() -> Parts {
         ("vocab", record(&VocabHeader::DOC)),
         ("vocab-kinds", kinds()),
         ("self-test", record(&SelfTestCase::DOC)),
+        ("guide", record(&GuideHeader::DOC)),
+        ("knot", record(&Knot::DOC)),
+        ("stand-in", record(&StandIn::DOC)),
+        ("glossary", record(&GlossaryHeader::DOC)),
+        ("glossary-entry", record(&GlossaryEntry::DOC)),
     ]
 }
 
@@ -80,6 +87,8 @@ fn section_kinds() -> String {
         SectionKind::Shortlist => {
             "`ShortlistHeader`, then which row blocks of the output matrix each source id needs; optional"
         }
+        SectionKind::Guide => "`GuideHeader`, then what was learned about the model; optional",
+        SectionKind::Glossary => "`GlossaryHeader`, then phrases and terms whose translations are given; optional",
         SectionKind::Signature => "reserved: Ed25519 signature; refused by this version",
     };
     let row = |kind: SectionKind| [(kind as u32).to_string(), format!("`{kind:?}`"), holds(kind).into()];
