@@ -212,12 +212,15 @@ impl<'m> Translator<'m> {
     }
 
     /// The same of what `fill` writes and gives the length of; the number of ids. `None` of it is too long.
-    pub(crate) fn tokenize_filled(&mut self, fill: impl FnOnce(&mut [u8]) -> Option<usize>) -> Result<usize, Error> {
+    pub(crate) fn tokenize_filled(
+        &mut self,
+        fill: impl FnOnce(&Blob, &mut [u8]) -> Option<usize>,
+    ) -> Result<usize, Error> {
         self.forget_phrase();
         let limit = self.limits.text_bytes as usize;
         let mut carver = Carver::new(self.region);
         let filled = carver.take::<u8>(limit)?;
-        let len = fill(&mut *filled).ok_or(Error::TextTooLong { limit })?;
+        let len = fill(&self.blob, &mut *filled).ok_or(Error::TextTooLong { limit })?;
         let text = filled.get(..len).unwrap_or_default();
         self.source_len = Self::tokenize_in(&self.blob, self.limits, carver.rest(), self.source_ids, text)?;
         Ok(self.source_len)

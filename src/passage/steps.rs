@@ -199,11 +199,9 @@ impl<'t> Passage<'t> {
 
     #[inline(never)]
     fn tokenize(&mut self, translator: &mut Translator<'_>, out: &mut impl Write) -> Result<State, Error> {
-        let blob = translator.blob;
-        let preparation = self.preparation(&blob);
-        let filled = translator.tokenize_filled(|room| {
+        let filled = translator.tokenize_filled(|blob, room| {
             let (mut len, mut fits) = (0usize, true);
-            preparation.walk(|_, bytes| {
+            self.preparation(blob).walk(|_, bytes| {
                 let end = len.saturating_add(bytes.len());
                 match room.get_mut(len..end) {
                     Some(room) => room.copy_from_slice(bytes),
@@ -213,7 +211,7 @@ impl<'t> Passage<'t> {
             });
             fits.then_some(len)
         });
-        let codes = usize::from(blob.tokenizer().split_language(self.code).0.is_some());
+        let codes = usize::from(translator.blob.tokenizer().split_language(self.code).0.is_some());
         let too_long = self.part.end - self.part.start > u16::MAX as usize;
         match filled {
             Ok(count) if count <= codes + 1 => {
@@ -298,8 +296,7 @@ impl<'t> Passage<'t> {
     /// Writes what is certain of a translation that grows: all but the last word and the marks after it.
     #[inline(never)]
     fn write_certain(&mut self, translator: &mut Translator<'_>, out: &mut impl Write) -> Result<(), Error> {
-        let blob = translator.blob;
-        let Some((draft, _)) = translator.draft(false)? else { return Ok(()) };
+        let Some((draft, _, blob)) = translator.draft(false)? else { return Ok(()) };
         let mut keep = draft.text.iter().rposition(|&byte| byte == b' ').unwrap_or(0);
         while char_before(draft.text, keep).is_some_and(|c| !is_letter(c)) {
             keep = keep.saturating_sub(1);
@@ -326,9 +323,8 @@ impl<'t> Passage<'t> {
         observer: &mut impl Observer,
         out: &mut impl Write,
     ) -> Result<bool, Error> {
-        let blob = translator.blob;
-        let Some((mut draft, sums)) = translator.draft(true)? else { return Ok(true) };
-        draft.locate(&self.preparation(&blob), blob.tokenizer())?;
+        let Some((mut draft, sums, blob)) = translator.draft(true)? else { return Ok(true) };
+        draft.locate(&self.preparation(blob), blob.tokenizer())?;
         let language = blob.meta("target_language");
         let (opening, ending) = self.marks(draft.text, language);
         let mut inserts = Inserts::NONE;

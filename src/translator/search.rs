@@ -2,6 +2,7 @@
 
 use super::Translator;
 use crate::arena::{Carver, MAX_BEAMS, Slots, Work};
+use crate::blob::Blob;
 use crate::decoder;
 use crate::engine::{Engine, Room};
 use crate::error::Error;
@@ -63,9 +64,8 @@ impl Translator<'_> {
     /// Makes hypothesis `number`, 0 being the best, the target ids, and its score the one that [`Translator::score`] gives; false
     /// where there are fewer.
     pub fn choose_hypothesis(&mut self, number: usize) -> bool {
-        let Some(search) = self.search else { return false };
         let ids = core::mem::take(&mut self.target_ids);
-        let read = self.read(&search, number, |place, token| {
+        let read = self.read(number, |place, token| {
             if let Some(slot) = ids.get_mut(place) {
                 *slot = token.id;
             }
@@ -79,18 +79,12 @@ impl Translator<'_> {
     /// Shows what the last search knows of each target token: where it comes from, how likely it was. Each comes with its place
     /// among the target ids, the last first; none after a [`Translator::step`].
     pub fn tokens(&mut self, show: impl FnMut(usize, Token)) {
-        if let Some(search) = self.search {
-            self.read(&search, self.chosen_number, show);
-        }
+        self.read(self.chosen_number, show);
     }
 
     /// Shows the tokens of a hypothesis, each with its place, the last first; their number and score.
-    pub(crate) fn read(
-        &mut self,
-        search: &BeamSearch,
-        number: usize,
-        show: impl FnMut(usize, Token),
-    ) -> Option<(usize, i64)> {
+    fn read(&mut self, number: usize, show: impl FnMut(usize, Token)) -> Option<(usize, i64)> {
+        let search = self.search.as_ref()?;
         let Rules { beams, steps, .. } = search.rules;
         let mut carver = Carver::new(self.region);
         carver.take::<u8>(self.cross_len).ok()?;
@@ -100,14 +94,14 @@ impl Translator<'_> {
 
     /// Whether the last search ended neither with a sentence nor at its limit.
     pub(crate) fn was_stopped(&self) -> bool {
-        let limit = self.search.map_or(0, |search| search.rules.steps);
+        let limit = self.search.as_ref().map_or(0, |search| search.rules.steps);
         !self.ends_whole() && self.target_len < limit
     }
 
     /// The translation so far, or in the end the best, before it is written, and what its tokens add up to. `None` where there
     /// is none, or no memory for one that still grows.
-    pub(crate) fn draft(&mut self, ended: bool) -> Result<Option<(Draft<'_>, Sums)>, Error> {
-        let Some(search) = self.search else { return Ok(None) };
+    pub(crate) fn draft(&mut self, ended: bool) -> Result<Option<(Draft<'_>, Sums, &Blob<'_>)>, Error> {
+        let Some(search) = &self.search else { return Ok(None) };
         let Rules { beams, steps, eos, .. } = search.rules;
         let own = if ended { 0 } else { self.own_bytes(beams, steps) };
         let mut carver = Carver::new(self.region);
@@ -138,7 +132,7 @@ impl Translator<'_> {
         let detokenizer = self.blob.tokenizer().detokenizer();
         match desk.draft(len, eos, detokenizer, ended) {
             Err(_) if !ended => Ok(None),
-            draft => Ok(Some((draft?, sums))),
+            draft => Ok(Some((draft?, sums, &self.blob))),
         }
     }
 
@@ -210,10 +204,9 @@ impl Translator<'_> {
     /// Does one step of the search: a token of each hypothesis. Whether there are more; if not, the best hypothesis is the target
     /// ids.
     pub(crate) fn search_step(&mut self, observer: &mut impl Observer) -> Result<bool, Error> {
-        let Some(mut search) = self.search.take() else { return Err(Error::OutOfSteps) };
-        let more = with_engine!(self.blob, |engine| self.search_step_with(engine, &mut search, observer))?;
-        self.search = Some(search);
-        if let Ok(plan) = self.plan_of(self.source_len, search.steps().max(1)) {
+        let more = with_engine!(self.blob, |engine| self.search_step_with(engine, observer))?;
+        let steps = self.search.as_ref().map_or(0, |search| search.steps());
+        if let Ok(plan) = self.plan_of(self.source_len, steps.max(1)) {
             self.high_water = self.high_water.max(plan.total());
         }
         if !more {
@@ -223,14 +216,12 @@ impl Translator<'_> {
     }
 
     #[inline(never)]
-    fn search_step_with<E: Engine>(
-        &mut self,
-        engine: E,
-        search: &mut BeamSearch,
-        observer: &mut impl Observer,
-    ) -> Result<bool, Error> {
-        let Rules { beams, steps, .. } = search.rules;
+    fn search_step_with<E: Engine>(&mut self, engine: E, observer: &mut impl Observer) -> Result<bool, Error> {
+        let Some(Rules { beams, steps, .. }) = self.search.as_ref().map(|search| search.rules) else {
+            return Err(Error::OutOfSteps);
+        };
         let own_len = self.own_bytes(beams, steps);
+        let Some(search) = &mut self.search else { return Err(Error::OutOfSteps) };
         let blob = &self.blob;
         let (spec, tokenizer) = (blob.spec(), blob.tokenizer());
         let position = search.steps();

@@ -19,7 +19,8 @@ const TARGET_BYTES: usize = 1024;
 /// Memory of a session, kept off the stack so that `:stats` tells what the engine needs there.
 #[derive(Debug)]
 pub struct Buffers<'m> {
-    /// Some 400 bytes.
+    /// Some 700 bytes, and twice as many.
+    model: Option<Model<'m>>,
     translator: Option<Translator<'m>>,
     line: LineReader,
     target: String<TARGET_BYTES>,
@@ -33,6 +34,7 @@ impl Buffers<'_> {
     #[allow(clippy::new_without_default, reason = "made in statics only")]
     pub const fn new() -> Self {
         Self {
+            model: None,
             translator: None,
             line: LineReader::new(),
             target: String::new(),
@@ -63,10 +65,11 @@ pub fn session<'m, P: Port>(
     arena: &'m mut [u8],
     buffers: &mut Buffers<'m>,
 ) -> Result<bool, P::Error> {
-    let Buffers { translator, line, target, json, .. } = buffers;
+    let Buffers { model, translator, line, target, json, .. } = buffers;
     let mut answers = Answers { port, json: false, buffer: json };
     let arena_bytes = arena.len();
-    let translator = match open(translator, blob, arena) {
+    let opened = read(model, blob).and_then(|model| open(translator, model, arena));
+    let translator = match opened {
         Ok(translator) => translator,
         Err(error) => return answers.error(error).map(|()| false),
     };
@@ -143,14 +146,20 @@ fn tell<P: Port>(answers: &mut Answers<'_, P>, translator: &Translator<'_>, blob
     answers.both(&About::of::<P>(translator, blob))
 }
 
-/// Puts a translator of the model in `blob` in its place. Not inlined: model and translator were on the stack else.
+/// Puts the model in `blob` in its place. Neither this nor what follows is inlined: both were on the stack at once else.
+#[inline(never)]
+fn read<'m, 'p>(place: &'p mut Option<Model<'m>>, blob: &'m [u8]) -> Result<&'p Model<'m>, Error> {
+    Ok(place.insert(Model::from_bytes(blob)?))
+}
+
+/// Puts a translator of the model in its place.
 #[inline(never)]
 fn open<'m, 'p>(
     place: &'p mut Option<Translator<'m>>,
-    blob: &'m [u8],
+    model: &Model<'m>,
     arena: &'m mut [u8],
 ) -> Result<&'p mut Translator<'m>, Error> {
-    Ok(place.insert(Model::from_bytes(blob)?.translator(arena, LIMITS)?))
+    Ok(place.insert(model.translator(arena, LIMITS)?))
 }
 
 /// Translates and answers one phrase.
