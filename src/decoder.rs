@@ -49,33 +49,49 @@ pub(crate) fn step<E: Engine>(
 }
 
 /// Runs the id of each beam through the decoder; `offer` gets their logits, a strip of each beam after the other, and the
-/// memory where their hidden states were, which is returned.
-pub(crate) fn steps<'w, E: Engine>(
+/// memory where their hidden states were, the first of the work buffers.
+pub(crate) fn steps<E: Engine>(
     engine: E,
     blob: &Blob,
     ids: &[u16],
     caches: Caches,
-    work: &mut Work<'w, E>,
+    work: &mut Work<E>,
+    observer: &mut impl Observer,
+    offer: impl FnMut(&mut [u8], (usize, usize), Logits<'_>),
+) -> Result<(), Error> {
+    let at = (caches.position, caches.rows);
+    let hidden = core::mem::take(&mut work.hidden);
+    let frac = blocks(engine, blob, (ids, &mut *hidden), caches, work, observer)?.frac;
+    offer_logits(engine, blob, at, (ids.len(), frac, hidden), work, observer, offer)
+}
+
+/// What follows the blocks, apart from them for the stack.
+#[inline(never)]
+fn offer_logits<E: Engine>(
+    engine: E,
+    blob: &Blob,
+    (position, rows): (usize, Rows),
+    (count, frac, hidden): (usize, i8, &mut [E::Hidden]),
+    work: &mut Work<E>,
     observer: &mut impl Observer,
     mut offer: impl FnMut(&mut [u8], (usize, usize), Logits<'_>),
-) -> Result<&'w mut [u8], Error> {
-    let (position, rows) = (caches.position, caches.rows);
-    let hidden = core::mem::take(&mut work.hidden);
-    let tokens = blocks(engine, blob, (ids, &mut *hidden), caches, work, observer)?;
+) -> Result<(), Error> {
     let output = blob.table().get(blob.spec().header().output)?;
+    let len = count * blob.spec().d_model();
+    let tokens = Tokens { frac, hidden: hidden.get_mut(..len).unwrap_or_default() };
     quantize(engine, &output, &tokens, work);
-    let input = work.input.get(..tokens.hidden.len()).unwrap_or_default();
-    let spare = bytemuck::try_cast_slice_mut(hidden).unwrap_or_default();
+    let input = work.input.get(..len).unwrap_or_default();
+    let spare: &mut [u8] = bytemuck::try_cast_slice_mut(hidden).unwrap_or_default();
     for Range { start: first, end } in rows.runs(output.rows(), STRIP) {
         let rows = end - first;
-        let strips = work.wide.get_mut(..ids.len() * rows).unwrap_or_default();
+        let strips = work.wide.get_mut(..count * rows).unwrap_or_default();
         engine.logits_of(&output, first, input, work.scales, strips);
         for (beam, strip) in strips.chunks_exact(rows.max(1)).enumerate() {
             observer.logits(position, first, E::logits_row(&output, strip));
             offer(spare, (beam, first), E::logits_row(&output, strip));
         }
     }
-    Ok(spare)
+    Ok(())
 }
 
 /// Embeds and runs all blocks. The tokens' hidden states have left the work buffers, of which blocks use the others.

@@ -95,6 +95,31 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     }
 }
 
+/// An observer that may not be there: one code for both.
+impl<O: Observer> Observer for Option<O> {
+    fn hidden(&mut self, stage: Stage, position: usize, row: Row<'_>) {
+        if let Some(observer) = self {
+            observer.hidden(stage, position, row);
+        }
+    }
+
+    fn logits(&mut self, step: usize, first: usize, logits: Logits<'_>) {
+        if let Some(observer) = self {
+            observer.logits(step, first, logits);
+        }
+    }
+
+    fn token(&mut self, step: usize, id: u16) -> ControlFlow<()> {
+        self.as_mut().map_or(ControlFlow::Continue(()), |observer| observer.token(step, id))
+    }
+
+    fn aligned(&mut self, aligned: &Aligned) {
+        if let Some(observer) = self {
+            observer.aligned(aligned);
+        }
+    }
+}
+
 impl<O: Observer + ?Sized> Observer for &mut O {
     fn hidden(&mut self, stage: Stage, position: usize, row: Row<'_>) {
         (**self).hidden(stage, position, row);
@@ -118,6 +143,13 @@ impl<O: Observer + ?Sized> Observer for &mut O {
 /// A float NaN counts as 0x7fc00000, since processors differ in the NaN they make.
 #[derive(Clone)]
 pub struct LogitsCrc(Digest);
+
+/// Nothing of the digest.
+impl core::fmt::Debug for LogitsCrc {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("LogitsCrc").finish_non_exhaustive()
+    }
+}
 
 impl LogitsCrc {
     /// A checksum over nothing yet.
@@ -150,6 +182,13 @@ impl Observer for LogitsCrc {
 /// host and device where alignment, probabilities and confidence are.
 #[derive(Clone)]
 pub struct AlignmentCrc(Digest);
+
+/// Nothing of the digest.
+impl core::fmt::Debug for AlignmentCrc {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("AlignmentCrc").finish_non_exhaustive()
+    }
+}
 
 impl AlignmentCrc {
     /// A checksum over nothing yet.

@@ -1,6 +1,6 @@
 //! The translator: runs a model in one arena, whole phrases or step by step.
 
-use crate::arena::{ArenaPlan, Carver, Limits, Work};
+use crate::arena::{ArenaPlan, Carver, Limits, MAX_BEAMS, Work};
 use crate::blob::Blob;
 use crate::blob::glossary::Glossary;
 use crate::blob::layout::ALIGN;
@@ -8,6 +8,7 @@ use crate::blob::shortlist::{block_count, set_bytes};
 use crate::engine::Engine;
 use crate::error::Error;
 use crate::observe::Observer;
+use crate::passage::Part;
 use crate::rows::Rows;
 use crate::search::BeamSearch;
 use crate::text::{EncodeWork, Node};
@@ -69,8 +70,12 @@ pub struct Translator<'m> {
     pub(crate) glossary: Glossary<'m>,
     /// Block and head of the cross-attention that tells what a token is made from.
     aligned_by: (u8, u8),
+    /// The part of a passage that is being translated: here, where it takes no stack.
+    pub(crate) part: Part,
     /// The search for the phrase that is encoded.
     search: Option<BeamSearch>,
+    /// Source positions that its hypotheses looked at last.
+    peaks: [u16; MAX_BEAMS],
     /// Of the hypothesis that is the target ids, Q24.
     score: Option<i64>,
     chosen_number: usize,
@@ -131,6 +136,8 @@ impl<'m> Translator<'m> {
             unknown_allowed: false,
             glossary: Glossary::EMPTY,
             aligned_by: (blob.guide().header().aligned_block, blob.guide().header().aligned_head),
+            part: Part::EMPTY,
+            peaks: [0; MAX_BEAMS],
             search: None,
             score: None,
             chosen_number: 0,
@@ -214,13 +221,13 @@ impl<'m> Translator<'m> {
     /// The same of what `fill` writes and gives the length of; the number of ids. `None` of it is too long.
     pub(crate) fn tokenize_filled(
         &mut self,
-        fill: impl FnOnce(&Blob, &mut [u8]) -> Option<usize>,
+        fill: impl FnOnce(&Blob, &Part, &mut [u8]) -> Option<usize>,
     ) -> Result<usize, Error> {
         self.forget_phrase();
         let limit = self.limits.text_bytes as usize;
         let mut carver = Carver::new(self.region);
         let filled = carver.take::<u8>(limit)?;
-        let len = fill(&self.blob, &mut *filled).ok_or(Error::TextTooLong { limit })?;
+        let len = fill(&self.blob, &self.part, &mut *filled).ok_or(Error::TextTooLong { limit })?;
         let text = filled.get(..len).unwrap_or_default();
         self.source_len = Self::tokenize_in(&self.blob, self.limits, carver.rest(), self.source_ids, text)?;
         Ok(self.source_len)

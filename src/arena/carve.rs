@@ -117,6 +117,8 @@ pub(crate) struct Work<'a, E: Engine> {
 
 impl<'a, E: Engine> Work<'a, E> {
     /// All that `region` has room for, for `most` tokens at most, and hidden states of so many beams.
+    // Not inlined, for the stack.
+    #[inline(never)]
     pub fn carve(
         region: &'a mut [u8],
         blob: &Blob,

@@ -2,7 +2,8 @@
 
 use super::draft::{Draft, Insert, Inserts, What};
 use super::outcome::Aligned;
-use super::part::{Part, Role};
+use super::part::{Part, Role, term};
+use crate::blob::glossary::Glossary;
 use crate::blob::guide::Guide;
 use crate::error::Error;
 use crate::observe::Observer;
@@ -61,7 +62,8 @@ pub(super) fn copy(bytes: &[u8], output: &mut Output<impl Write>) -> Result<bool
 /// A part's draft on its way out.
 pub(super) struct Composition<'c, 'd, 't> {
     pub text: &'t [u8],
-    pub part: &'c Part<'t>,
+    pub part: &'c Part,
+    pub glossaries: &'c [Glossary<'c>],
     pub draft: &'c Draft<'d>,
     pub inserts: &'c Inserts,
     pub style: Style,
@@ -136,10 +138,11 @@ impl Composition<'_, '_, '_> {
         if mark && blank_before && start > 0 && !char_before(self.draft.text, start).is_some_and(is_space) {
             output.write(" ")?;
         }
-        match span.term {
+        let words = self.text.get(span.range()).unwrap_or_default();
+        match term(self.glossaries, words).filter(|_| span.term) {
             Some(term) => output.write(term)?,
             None => {
-                copy(self.text.get(span.range()).unwrap_or_default(), output)?;
+                copy(words, output)?;
             }
         }
         let follows = char_at(self.draft.text, end).filter(|_| end < self.style.keep);

@@ -234,7 +234,7 @@ impl Draft<'_> {
 
     /// The words of the draft that were made from a span, if they are neighbours.
     fn aligned(&self, part: &Part, span: &Span) -> Option<Range<usize>> {
-        let span = span.start - part.start..span.end - part.start;
+        let span = span.start() - part.start..span.end() - part.start;
         let mut found: Option<Range<usize>> = None;
         for (bytes, said) in self.tokens() {
             let source = self.source_of(said);
@@ -253,7 +253,7 @@ impl Draft<'_> {
 
     /// The place of a mark: behind the word before it where it sticks to that, else before the word after it.
     fn beside(&self, text: &[u8], part: &Part, span: &Span) -> Option<Range<usize>> {
-        let (start, end) = (span.start - part.start, span.end - part.start);
+        let (start, end) = (span.start() - part.start, span.end() - part.start);
         let (blank_before, _) = part.spaced(text, span);
         let near = |source: &Range<usize>| if blank_before { source.start >= end } else { source.end <= start };
         let made = self.tokens().filter(|(bytes, said)| {

@@ -27,7 +27,7 @@ use crate::phrase::case::Case;
 use crate::translator::Translator;
 use core::fmt::Write;
 use core::ops::Range;
-use part::Part;
+pub(crate) use part::Part;
 
 /// Whether there is more to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,7 +87,6 @@ pub struct Passage<'t> {
     apart: bool,
     /// Where the next part ends at the latest.
     most: usize,
-    part: Part<'t>,
     /// Bytes written for earlier parts, and of this one.
     written: usize,
     written_of_part: usize,
@@ -108,18 +107,10 @@ impl<'t> Passage<'t> {
             case: Case::AsIs,
             apart: false,
             most: usize::MAX,
-            part: Part::EMPTY,
             written: 0,
             written_of_part: 0,
             nats: 0,
-            outcome: Outcome {
-                source_tokens: 0,
-                target_tokens: 0,
-                parts: 0,
-                nats: 0,
-                confidence: None,
-                warnings: Warnings::NONE,
-            },
+            outcome: Outcome::NONE,
         }
     }
 
@@ -136,17 +127,20 @@ impl<'t> Passage<'t> {
     ///
     /// [`Error::OutputFull`] where `out` cannot hold the translation. [`Error::TextTooLong`], [`Error::TooManyTokens`] where the
     /// limits have no room for a single character. The passage is done then.
-    pub fn advance<'m: 't>(
+    pub fn advance(
         &mut self,
-        translator: &mut Translator<'m>,
+        translator: &mut Translator<'_>,
         observer: &mut impl Observer,
         out: &mut impl Write,
     ) -> Result<Progress, Error> {
         let next = match self.state {
             State::Sentence => self.next_sentence(translator, out),
             State::Part => self.next_part(translator, out),
-            State::Encoding => self.encode(translator, observer),
-            State::Searching => self.search(translator, observer, out),
+            // What comes after a step of the model takes no stack meanwhile.
+            State::Encoding => translator.encode_part(observer).and_then(|more| self.encoded(more, translator)),
+            State::Searching => {
+                translator.search_step(observer).and_then(|more| self.searched(more, translator, observer, out))
+            }
             State::Done => Ok(State::Done),
         };
         self.state = *next.as_ref().unwrap_or(&State::Done);

@@ -130,6 +130,12 @@ pub struct Outcome {
     pub warnings: Warnings,
 }
 
+impl Outcome {
+    /// Of nothing.
+    pub const NONE: Outcome =
+        Outcome { source_tokens: 0, target_tokens: 0, parts: 0, nats: 0, confidence: None, warnings: Warnings::NONE };
+}
+
 /// Where a target token comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Aligned {

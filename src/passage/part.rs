@@ -14,7 +14,7 @@ const TERM_WORDS: usize = 6;
 
 /// What becomes of a span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Role {
+pub(crate) enum Role {
     /// A word of a kind stands in for it; which one is chosen when the part is whole.
     StandIn(StandInKind, u8),
     /// It is left out, and put where the words beside it are.
@@ -23,27 +23,34 @@ pub(super) enum Role {
 
 /// Something that the model must not touch.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Span<'t> {
-    pub start: usize,
-    pub end: usize,
+pub(crate) struct Span {
+    start: u32,
+    end: u32,
     pub role: Role,
-    /// A term's translation; others are copied.
-    pub term: Option<&'t str>,
+    /// Whether it is a term, whose translation the glossaries have; others are copied.
+    pub term: bool,
 }
 
-impl Span<'_> {
+impl Span {
+    const fn new(range: Range<usize>, role: Role, term: bool) -> Self {
+        Span { start: range.start as u32, end: range.end as u32, role, term }
+    }
+
+    pub const fn start(&self) -> usize {
+        self.start as usize
+    }
+
+    pub const fn end(&self) -> usize {
+        self.end as usize
+    }
+
     pub const fn range(&self) -> Range<usize> {
-        self.start..self.end
+        self.start()..self.end()
     }
 }
 
 /// The first span of `text` that starts at `from` or after it.
-pub(super) fn next_span<'t>(
-    text: &'t [u8],
-    from: usize,
-    tokenizer: &Tokenizer,
-    glossaries: &[Glossary<'t>],
-) -> Option<Span<'t>> {
+pub(super) fn next_span(text: &[u8], from: usize, tokenizer: &Tokenizer, glossaries: &[Glossary]) -> Option<Span> {
     let unknown = |c: char| !tokenizer.knows(c);
     let found = span::next(text, from, &unknown).map(|(range, kind)| {
         let role = match kind {
@@ -51,14 +58,14 @@ pub(super) fn next_span<'t>(
             SpanKind::Tag | SpanKind::Emoji => Role::Mark,
             _ => Role::StandIn(StandInKind::Name, 0),
         };
-        Span { start: range.start, end: range.end, role, term: None }
+        Span::new(range, role, false)
     });
-    let before = found.map_or(text.len(), |span| span.start);
+    let before = found.map_or(text.len(), |span| span.start());
     next_term(text, from..before, glossaries).or(found)
 }
 
 /// The first term that starts in `range`: the longest of those that do there.
-fn next_term<'t>(text: &'t [u8], range: Range<usize>, glossaries: &[Glossary<'t>]) -> Option<Span<'t>> {
+fn next_term(text: &[u8], range: Range<usize>, glossaries: &[Glossary]) -> Option<Span> {
     if glossaries.iter().all(|glossary| glossary.is_empty()) {
         return None;
     }
@@ -70,62 +77,58 @@ fn next_term<'t>(text: &'t [u8], range: Range<usize>, glossaries: &[Glossary<'t>
             .filter(|(end, c)| is_letter(*c) && !chars_from(text, end.end).next().is_some_and(|(_, c)| is_letter(c)))
             .map(|(end, _)| end.end)
             .take(TERM_WORDS);
-        let term = ends.filter_map(|end| {
-            let words = text.get(at.start..end)?;
-            let target = glossaries.iter().find_map(|glossary| glossary.find(GlossaryKind::Term, words))?;
-            Some((end, target))
-        });
-        if let Some((end, target)) = term.last() {
-            let role = Role::StandIn(StandInKind::Name, 0);
-            return Some(Span { start: at.start, end, role, term: Some(target) });
+        let known = |end: &usize| term(glossaries, text.get(at.start..*end).unwrap_or_default()).is_some();
+        if let Some(end) = ends.filter(known).last() {
+            return Some(Span::new(at.start..end, Role::StandIn(StandInKind::Name, 0), true));
         }
     }
     None
 }
 
+/// The translation of a term, from the first glossary that has it.
+pub(super) fn term<'g>(glossaries: &[Glossary<'g>], words: &[u8]) -> Option<&'g str> {
+    glossaries.iter().find_map(|glossary| glossary.find(GlossaryKind::Term, words))
+}
+
 /// Part of a sentence.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Part<'t> {
+pub(crate) struct Part {
     pub start: usize,
     pub end: usize,
-    spans: [Span<'t>; MOST_SPANS],
+    spans: [Span; MOST_SPANS],
     count: usize,
 }
 
-impl<'t> Part<'t> {
+impl Part {
     /// Of nothing.
-    pub const EMPTY: Part<'static> = Part {
-        start: 0,
-        end: 0,
-        spans: [Span { start: 0, end: 0, role: Role::Mark, term: None }; MOST_SPANS],
-        count: 0,
-    };
+    pub const EMPTY: Part =
+        Part { start: 0, end: 0, spans: [Span::new(0..0, Role::Mark, false); MOST_SPANS], count: 0 };
 
-    pub fn spans(&self) -> &[Span<'t>] {
+    pub fn spans(&self) -> &[Span] {
         self.spans.get(..self.count).unwrap_or_default()
     }
 
-    pub fn spans_mut(&mut self) -> &mut [Span<'t>] {
+    pub fn spans_mut(&mut self) -> &mut [Span] {
         self.spans.get_mut(..self.count).unwrap_or_default()
     }
 
     /// All of a sentence that is left, with its spans; where they are too many, what is before one of them.
     pub fn of(
-        text: &'t [u8],
+        text: &[u8],
         Range { start, end }: Range<usize>,
-        mut next: impl FnMut(&'t [u8], usize) -> Option<Span<'t>>,
+        mut next: impl FnMut(&[u8], usize) -> Option<Span>,
     ) -> Self {
         let text = text.get(..end).unwrap_or_default();
         let mut part = Part { start, end, ..Part::EMPTY };
         let mut at = start;
         while let Some(span) = next(text, at) {
             let Some(slot) = part.spans.get_mut(part.count) else {
-                part.end = span.start;
+                part.end = span.start();
                 break;
             };
             *slot = span;
             part.count += 1;
-            at = span.end.max(at + 1);
+            at = span.end().max(at + 1);
         }
         part
     }
@@ -133,11 +136,11 @@ impl<'t> Part<'t> {
     /// Ends it at `end`, or where a span begins that lies across, or else where that ends.
     pub fn shorten(&mut self, end: usize) {
         self.end = end;
-        if let Some(span) = self.spans().iter().find(|span| span.start < end && end < span.end) {
-            self.end = if span.start > self.start { span.start } else { span.end };
+        if let Some(span) = self.spans().iter().find(|span| span.start() < end && end < span.end()) {
+            self.end = if span.start() > self.start { span.start() } else { span.end() };
         }
         let end = self.end;
-        self.count = self.spans().iter().take_while(|span| span.end <= end).count();
+        self.count = self.spans().iter().take_while(|span| span.end() <= end).count();
     }
 
     /// Whether there are letters outside spans: something to translate.
@@ -165,8 +168,8 @@ impl<'t> Part<'t> {
 
     /// Whether `text` has white space right before, or right after, a span.
     pub fn spaced(&self, text: &[u8], span: &Span) -> (bool, bool) {
-        let before = span.start <= self.start || char_before(text, span.start).is_some_and(is_space);
-        let after = span.end >= self.end || chars_from(text, span.end).next().is_some_and(|(_, c)| is_space(c));
+        let before = span.start() <= self.start || char_before(text, span.start()).is_some_and(is_space);
+        let after = span.end() >= self.end || chars_from(text, span.end()).next().is_some_and(|(_, c)| is_space(c));
         (before, after)
     }
 }

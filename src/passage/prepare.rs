@@ -16,7 +16,7 @@ pub(super) struct Preparation<'p, 't> {
     pub text: &'t [u8],
     /// The language code that comes first.
     pub code: &'t [u8],
-    pub part: &'p Part<'t>,
+    pub part: &'p Part,
     /// Letter case of the sentence that the part is of; `None` leaves letters as they are.
     pub case: Option<Case>,
     /// What is added at the end: models know sentences that end with a mark.
@@ -39,7 +39,7 @@ impl Preparation<'_, '_> {
         let mut capital = false;
         let mut after_mark_space = false;
         loop {
-            if let Some(span) = spans.next_if(|span| span.start == rest.at()) {
+            if let Some(span) = spans.next_if(|span| span.start() == rest.at()) {
                 match span.role {
                     Role::StandIn(kind, number) => {
                         if let Some((source, _)) = self.guide.stand_ins(kind).nth(number as usize) {
@@ -47,10 +47,10 @@ impl Preparation<'_, '_> {
                         }
                     }
                     // One of the blanks about a mark remains.
-                    Role::Mark => after_mark_space = char_before(text, span.start).is_none_or(is_space),
+                    Role::Mark => after_mark_space = char_before(text, span.start()).is_none_or(is_space),
                 }
                 (first_word, capital) = (false, false);
-                rest = chars_from(text, span.end);
+                rest = chars_from(text, span.end());
                 continue;
             }
             let Some((at, c)) = rest.next().filter(|(at, _)| at.start < part.end) else { break };

@@ -2,7 +2,7 @@
 
 use super::compose::{Composition, Output, Style, copy};
 use super::draft::{Inserts, What};
-use super::part::{Part, Role, next_span};
+use super::part::{Part, Role, Span, next_span, term};
 use super::prepare::Preparation;
 use super::{Passage, State, Warnings};
 use crate::blob::Blob;
@@ -21,9 +21,9 @@ use core::ops::Range;
 impl<'t> Passage<'t> {
     /// Copies what is before the next sentence; takes its translation from a glossary, or makes its parts the next to be done.
     #[inline(never)]
-    pub(super) fn next_sentence<'m: 't>(
+    pub(super) fn next_sentence(
         &mut self,
-        translator: &mut Translator<'m>,
+        translator: &mut Translator<'_>,
         out: &mut impl Write,
     ) -> Result<State, Error> {
         if self.at == 0 {
@@ -45,10 +45,10 @@ impl<'t> Passage<'t> {
         self.sentence = sentence.clone();
         (self.apart, self.most, self.case) = (false, usize::MAX, Case::AsIs);
         if self.options.casing {
-            let whole = self.part_of(translator);
+            translator.part = self.part_of(translator);
             // Relative to the sentence.
             let text = self.text.get(sentence.clone()).unwrap_or_default();
-            self.case = case_of(text, |at| whole.covers(sentence.start + at));
+            self.case = case_of(text, |at| translator.part.covers(sentence.start + at));
         }
         if self.options.glossary && self.look_up(translator, out)? {
             return Ok(State::Sentence);
@@ -57,7 +57,7 @@ impl<'t> Passage<'t> {
     }
 
     /// Writes the glossary's translation of the sentence, if there is one.
-    fn look_up<'m: 't>(&mut self, translator: &Translator<'m>, out: &mut impl Write) -> Result<bool, Error> {
+    fn look_up(&mut self, translator: &Translator<'_>, out: &mut impl Write) -> Result<bool, Error> {
         let text = self.text.get(self.sentence.clone()).unwrap_or_default();
         let marks = chars(text).filter(|(_, c)| is_letter(*c)).last().map_or(0, |(range, _)| range.end);
         // The sentence with its marks, or without those that end it.
@@ -82,7 +82,7 @@ impl<'t> Passage<'t> {
     }
 
     /// All of the sentence that is left, with its spans.
-    fn part_of<'m: 't>(&self, translator: &Translator<'m>) -> Part<'t> {
+    fn part_of(&self, translator: &Translator<'_>) -> Part {
         let range = self.at..self.sentence.end;
         if !self.options.protect && !self.options.glossary {
             return Part::of(self.text, range, |_, _| None);
@@ -95,10 +95,10 @@ impl<'t> Passage<'t> {
             let mut at = at;
             loop {
                 let span = next_span(text, at, tokenizer, glossaries)?;
-                if protect || span.term.is_some() {
+                if protect || span.term {
                     return Some(span);
                 }
-                at = span.end;
+                at = span.end();
             }
         });
         part.shorten(part.end.min(self.most));
@@ -107,11 +107,7 @@ impl<'t> Passage<'t> {
 
     /// Chooses the next part of the sentence, copies it if there is nothing to translate, and tokenizes it if there is.
     #[inline(never)]
-    pub(super) fn next_part<'m: 't>(
-        &mut self,
-        translator: &mut Translator<'m>,
-        out: &mut impl Write,
-    ) -> Result<State, Error> {
+    pub(super) fn next_part(&mut self, translator: &mut Translator<'_>, out: &mut impl Write) -> Result<State, Error> {
         let start = self.trimmed(self.at..self.sentence.end).map_or(self.sentence.end, |rest| rest.start);
         self.copy(start, out)?;
         if start >= self.sentence.end {
@@ -119,34 +115,34 @@ impl<'t> Passage<'t> {
         }
         let mut part = self.part_of(translator);
         if let Some(first) = part.spans().first().copied() {
-            let leads = first.start == start && (self.apart || first.role == Role::Mark);
+            let leads = first.start() == start && (self.apart || first.role == Role::Mark);
             if leads {
-                self.copy_span(first.end, first.term, out)?;
+                self.copy_span(first, translator, out)?;
                 return Ok(State::Part);
             }
             if self.apart {
-                part.shorten(first.start);
+                part.shorten(first.start());
             }
         }
         // Marks at the end are copied behind it.
         while let Some(last) = part.spans().last().copied()
             && last.role == Role::Mark
-            && self.trimmed(last.end..part.end).is_none()
+            && self.trimmed(last.end()..part.end).is_none()
         {
-            part.shorten(last.start);
+            part.shorten(last.start());
         }
         let end = self.trimmed(part.start..part.end).map_or(part.end, |range| range.end);
         part.shorten(end);
         if !part.has_words(self.text) {
             // Terms among it are no copies.
             match part.spans().first().copied() {
-                Some(span) if span.start > start => self.copy(span.start, out)?,
-                Some(span) => self.copy_span(span.end, span.term, out)?,
+                Some(span) if span.start() > start => self.copy(span.start(), out)?,
+                Some(span) => self.copy_span(span, translator, out)?,
                 None => self.copy(part.end, out)?,
             }
             return Ok(State::Part);
         }
-        self.part = part;
+        translator.part = part;
         if !self.choose_stand_ins(translator) {
             return Ok(self.take_apart());
         }
@@ -161,10 +157,10 @@ impl<'t> Passage<'t> {
     }
 
     /// Gives each span of the part a stand-in of its own that the part itself does not use; false where there are too few.
-    fn choose_stand_ins(&mut self, translator: &Translator<'_>) -> bool {
-        let mut part = self.part;
+    fn choose_stand_ins(&mut self, translator: &mut Translator<'_>) -> bool {
+        let mut part = translator.part;
         let guide = translator.blob.guide();
-        let preparation = self.preparation(&translator.blob);
+        let preparation = self.preparation(&translator.part, &translator.blob);
         let mut used = [0u8; 2];
         for span in part.spans_mut() {
             let Role::StandIn(kind, number) = &mut span.role else { continue };
@@ -178,18 +174,18 @@ impl<'t> Passage<'t> {
                 }
             }
         }
-        self.part = part;
+        translator.part = part;
         true
     }
 
-    fn preparation<'p>(&'p self, blob: &'p Blob) -> Preparation<'p, 't> {
+    fn preparation<'p>(&'p self, part: &'p Part, blob: &'p Blob) -> Preparation<'p, 't> {
         Preparation {
             text: self.text,
             code: self.code,
-            part: &self.part,
+            part,
             case: self.options.casing.then_some(self.case),
-            mark: match final_of(self.part_text()) {
-                Final::None if self.options.punctuation => final_stop(self.part_text()),
+            mark: match final_of(self.part_text(part)) {
+                Final::None if self.options.punctuation => final_stop(self.part_text(part)),
                 _ => "",
             },
             tokenizer: blob.tokenizer(),
@@ -199,9 +195,9 @@ impl<'t> Passage<'t> {
 
     #[inline(never)]
     fn tokenize(&mut self, translator: &mut Translator<'_>, out: &mut impl Write) -> Result<State, Error> {
-        let filled = translator.tokenize_filled(|blob, room| {
+        let filled = translator.tokenize_filled(|blob, part, room| {
             let (mut len, mut fits) = (0usize, true);
-            self.preparation(blob).walk(|_, bytes| {
+            self.preparation(part, blob).walk(|_, bytes| {
                 let end = len.saturating_add(bytes.len());
                 match room.get_mut(len..end) {
                     Some(room) => room.copy_from_slice(bytes),
@@ -212,11 +208,12 @@ impl<'t> Passage<'t> {
             fits.then_some(len)
         });
         let codes = usize::from(translator.blob.tokenizer().split_language(self.code).0.is_some());
-        let too_long = self.part.end - self.part.start > u16::MAX as usize;
+        let part = &translator.part;
+        let too_long = part.end - part.start > u16::MAX as usize;
         match filled {
             Ok(count) if count <= codes + 1 => {
                 // The normalizer leaves nothing of it.
-                self.copy(self.part.end, out)?;
+                self.copy(part.end, out)?;
                 Ok(State::Part)
             }
             Ok(_) if !too_long => {
@@ -224,11 +221,11 @@ impl<'t> Passage<'t> {
                 Ok(State::Encoding)
             }
             Ok(_) | Err(Error::TextTooLong { .. } | Error::TooManyTokens { .. }) => {
-                let text = self.text.get(self.part.start..self.part.end).unwrap_or_default();
-                let end = self.part.start + sentence::cut(text, (text.len() / 4 * 3).clamp(1, u16::MAX as usize));
-                let mut shorter = self.part;
+                let text = self.part_text(part);
+                let end = part.start + sentence::cut(text, (text.len() / 4 * 3).clamp(1, u16::MAX as usize));
+                let mut shorter = *part;
                 shorter.shorten(end);
-                if shorter.end >= self.part.end {
+                if shorter.end >= part.end {
                     return Err(filled.err().unwrap_or(Error::TextTooLong { limit: u16::MAX as usize }));
                 }
                 self.most = shorter.end;
@@ -239,17 +236,16 @@ impl<'t> Passage<'t> {
         }
     }
 
-    pub(super) fn encode(
-        &mut self,
-        translator: &mut Translator<'_>,
-        observer: &mut impl Observer,
-    ) -> Result<State, Error> {
-        if translator.encode_part(observer)? {
+    /// Begins the search where the encoding is done.
+    #[inline(never)]
+    pub(super) fn encoded(&mut self, more: bool, translator: &mut Translator<'_>) -> Result<State, Error> {
+        if more {
             return Ok(State::Encoding);
         }
         let (mut guard, mut steps) = (Guard::OFF, usize::MAX);
         if self.options.guards {
-            let (source, words) = (translator.source_ids(), self.part.words(self.text) + self.part.spans().len());
+            let (source, words) =
+                (translator.source_ids(), translator.part.words(self.text) + translator.part.spans().len());
             guard = Guard::of(source, words);
             steps = match words {
                 // A word is not explained.
@@ -261,15 +257,18 @@ impl<'t> Passage<'t> {
         Ok(State::Searching)
     }
 
-    pub(super) fn search(
+    /// Writes what is certain while the search goes on, and the part where it has ended.
+    #[inline(never)]
+    pub(super) fn searched(
         &mut self,
+        more: bool,
         translator: &mut Translator<'_>,
         observer: &mut impl Observer,
         out: &mut impl Write,
     ) -> Result<State, Error> {
-        if translator.search_step(observer)? {
+        if more {
             // Spans may yet ask for the sentence to be taken apart, and other hypotheses may win.
-            if translator.beams == 1 && self.part.spans().is_empty() {
+            if translator.beams == 1 && translator.part.spans().is_empty() {
                 self.write_certain(translator, out)?;
             }
             return Ok(State::Searching);
@@ -286,7 +285,7 @@ impl<'t> Passage<'t> {
         self.outcome.source_tokens += translator.source_ids().len();
         self.outcome.target_tokens += translator.target_ids().len();
         self.outcome.parts += 1;
-        (self.at, self.most) = (self.part.end, usize::MAX);
+        (self.at, self.most) = (translator.part.end, usize::MAX);
         if stopped {
             self.finish(translator);
         }
@@ -296,19 +295,21 @@ impl<'t> Passage<'t> {
     /// Writes what is certain of a translation that grows: all but the last word and the marks after it.
     #[inline(never)]
     fn write_certain(&mut self, translator: &mut Translator<'_>, out: &mut impl Write) -> Result<(), Error> {
-        let Some((draft, _, blob)) = translator.draft(false)? else { return Ok(()) };
+        let glossaries = glossaries(translator);
+        let Some((draft, _, blob, part)) = translator.draft(false)? else { return Ok(()) };
         let mut keep = draft.text.iter().rposition(|&byte| byte == b' ').unwrap_or(0);
         while char_before(draft.text, keep).is_some_and(|c| !is_letter(c)) {
             keep = keep.saturating_sub(1);
         }
         let language = blob.meta("target_language");
-        let (mut inserts, style) = (Inserts::NONE, Style { keep, ..self.style(draft.text, language) });
+        let (mut inserts, style) = (Inserts::NONE, Style { keep, ..self.style(part, draft.text, language) });
         // How it ends is not known yet.
-        if let (Some(edit), _) = self.marks(draft.text, language) {
+        if let (Some(edit), _) = self.marks(part, draft.text, language) {
             inserts.add(edit.range, What::Marks(edit.put));
         }
-        let (part, guide) = (&self.part, blob.guide());
-        let composition = Composition { text: self.text, part, draft: &draft, inserts: &inserts, style, guide };
+        let guide = blob.guide();
+        let (text, draft, inserts) = (self.text, &draft, &inserts);
+        let composition = Composition { text, part, glossaries: &glossaries, draft, inserts, style, guide };
         let mut output = Output { out, skip: self.written_of_part, len: 0 };
         composition.write(&mut output, 0, &mut ())?;
         self.written_of_part = self.written_of_part.max(output.len);
@@ -323,23 +324,25 @@ impl<'t> Passage<'t> {
         observer: &mut impl Observer,
         out: &mut impl Write,
     ) -> Result<bool, Error> {
-        let Some((mut draft, sums, blob)) = translator.draft(true)? else { return Ok(true) };
-        draft.locate(&self.preparation(blob), blob.tokenizer())?;
+        let glossaries = glossaries(translator);
+        let Some((mut draft, sums, blob, part)) = translator.draft(true)? else { return Ok(true) };
+        draft.locate(&self.preparation(part, blob), blob.tokenizer())?;
         let language = blob.meta("target_language");
-        let (opening, ending) = self.marks(draft.text, language);
+        let (opening, ending) = self.marks(part, draft.text, language);
         let mut inserts = Inserts::NONE;
         if let Some(edit) = opening {
             inserts.add(edit.range, What::Marks(edit.put));
         }
-        if !draft.place(self.text, &self.part, blob.guide(), &mut inserts) {
+        if !draft.place(self.text, part, blob.guide(), &mut inserts) {
             return Ok(false);
         }
         if let Some(edit) = ending {
             inserts.add(edit.range, What::Marks(edit.put));
         }
-        let style = self.style(draft.text, language);
-        let (part, guide) = (&self.part, blob.guide());
-        let composition = Composition { text: self.text, part, draft: &draft, inserts: &inserts, style, guide };
+        let style = self.style(part, draft.text, language);
+        let guide = blob.guide();
+        let (text, draft, inserts) = (self.text, &draft, &inserts);
+        let composition = Composition { text, part, glossaries: &glossaries, draft, inserts, style, guide };
         let mut output = Output { out, skip: self.written_of_part, len: 0 };
         composition.write(&mut output, self.written, observer)?;
         self.written += output.len;
@@ -352,34 +355,37 @@ impl<'t> Passage<'t> {
     }
 
     /// How the draft of the part is written.
-    fn style(&self, draft: &[u8], language: Option<&str>) -> Style {
+    fn style(&self, part: &Part, draft: &[u8], language: Option<&str>) -> Style {
         // German nouns keep their capitals.
         let other = !matches!(language, Some("de" | "deu" | "ger"));
-        let small = chars(self.part_text()).next().is_some_and(|(_, c)| is_lower(c));
+        let small = chars(self.part_text(part)).next().is_some_and(|(_, c)| is_lower(c));
         let small = self.options.casing && self.case == Case::AsIs && other && small;
         Style { case: self.case, small, keep: draft.len() }
     }
 
     /// What makes the draft begin, and end, as its source does.
-    fn marks(&self, draft: &[u8], language: Option<&str>) -> (Option<Edit>, Option<Edit>) {
+    fn marks(&self, part: &Part, draft: &[u8], language: Option<&str>) -> (Option<Edit>, Option<Edit>) {
         if !self.options.punctuation {
             return (None, None);
         }
-        let source = self.part_text();
+        let source = self.part_text(part);
         let mark = final_of(source);
         (opening(draft, mark, matches!(language, Some("es" | "spa"))), adjust(draft, mark))
     }
 
-    fn part_text(&self) -> &'t [u8] {
-        self.text.get(self.part.start..self.part.end).unwrap_or_default()
+    fn part_text(&self, part: &Part) -> &'t [u8] {
+        self.text.get(part.start..part.end).unwrap_or_default()
     }
 
     /// Copies a span, or writes what stands for it.
-    fn copy_span(&mut self, end: usize, term: Option<&str>, out: &mut impl Write) -> Result<(), Error> {
-        let Some(term) = term else { return self.copy(end, out) };
+    fn copy_span(&mut self, span: Span, translator: &Translator<'_>, out: &mut impl Write) -> Result<(), Error> {
+        let words = self.text.get(span.range()).unwrap_or_default();
+        let Some(term) = term(&glossaries(translator), words).filter(|_| span.term) else {
+            return self.copy(span.end(), out);
+        };
         out.write_str(term).map_err(|_| Error::OutputFull)?;
         self.written += term.len();
-        self.at = end;
+        self.at = span.end();
         Ok(())
     }
 

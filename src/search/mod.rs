@@ -7,7 +7,7 @@ mod guard;
 mod live;
 
 pub(crate) use beam::BeamSearch;
-pub(crate) use book::{Book, book_bytes, choice_bytes};
+pub(crate) use book::{Book, Choice, book_bytes, choice_bytes};
 pub(crate) use greedy::Best;
 pub(crate) use guard::{Guard, Piece};
 

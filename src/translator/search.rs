@@ -7,9 +7,9 @@ use crate::decoder;
 use crate::engine::{Engine, Room};
 use crate::error::Error;
 use crate::observe::{Logits, Observer};
-use crate::passage::{Desk, Draft};
+use crate::passage::{Desk, Draft, Part};
 use crate::rows::Rows;
-use crate::search::{BeamSearch, Book, Guard, Rules, Token, book_bytes, choice_bytes};
+use crate::search::{BeamSearch, Book, Choice, Guard, Rules, Token, book_bytes, choice_bytes};
 use core::ops::ControlFlow;
 
 /// What the tokens of a translation add up to.
@@ -100,10 +100,10 @@ impl Translator<'_> {
 
     /// The translation so far, or in the end the best, before it is written, and what its tokens add up to. `None` where there
     /// is none, or no memory for one that still grows.
-    pub(crate) fn draft(&mut self, ended: bool) -> Result<Option<(Draft<'_>, Sums, &Blob<'_>)>, Error> {
+    pub(crate) fn draft(&mut self, ended: bool) -> Result<Option<(Draft<'_>, Sums, &Blob<'_>, &Part)>, Error> {
         let Some(search) = &self.search else { return Ok(None) };
         let Rules { beams, steps, eos, .. } = search.rules;
-        let own = if ended { 0 } else { self.own_bytes(beams, steps) };
+        let own = if ended { 0 } else { self.own_bytes()? };
         let mut carver = Carver::new(self.region);
         carver.take::<u8>(self.cross_len)?;
         let book = Book::open(carver.take(book_bytes(beams, steps))?, beams, steps)?;
@@ -132,16 +132,15 @@ impl Translator<'_> {
         let detokenizer = self.blob.tokenizer().detokenizer();
         match desk.draft(len, eos, detokenizer, ended) {
             Err(_) if !ended => Ok(None),
-            draft => Ok(Some((draft?, sums, &self.blob))),
+            draft => Ok(Some((draft?, sums, &self.blob, &self.part))),
         }
     }
 
-    /// Bytes of the keys and values of a search.
-    fn own_bytes(&self, beams: usize, steps: usize) -> usize {
-        match self.plan_with(self.source_len, steps, beams) {
-            Ok(plan) => plan.own,
-            Err(_) => usize::MAX,
-        }
+    /// Bytes of the keys and values of the search. Not inlined: a plan is no small thing on the stack.
+    #[inline(never)]
+    fn own_bytes(&self) -> Result<usize, Error> {
+        let rules = self.search.as_ref().ok_or(Error::OutOfSteps)?.rules;
+        Ok(self.plan_with(self.source_len, rules.steps, rules.beams)?.own)
     }
 
     /// Searches the best hypothesis for the phrase that is encoded, its ids then being the target ids. Returns whether it ends as
@@ -215,43 +214,55 @@ impl Translator<'_> {
         Ok(more)
     }
 
-    #[inline(never)]
     fn search_step_with<E: Engine>(&mut self, engine: E, observer: &mut impl Observer) -> Result<bool, Error> {
-        let Some(Rules { beams, steps, .. }) = self.search.as_ref().map(|search| search.rules) else {
-            return Err(Error::OutOfSteps);
-        };
-        let own_len = self.own_bytes(beams, steps);
-        let Some(search) = &mut self.search else { return Err(Error::OutOfSteps) };
-        let blob = &self.blob;
-        let (spec, tokenizer) = (blob.spec(), blob.tokenizer());
-        let position = search.steps();
-        let mut carver = Carver::new(self.region);
-        let cross = carver.take::<u8>(self.cross_len)?;
-        let mut book = Book::open(carver.take(book_bytes(beams, steps))?, beams, steps)?;
-        let room = Room::up_to(steps);
-        let own = carver.take::<u8>(own_len)?;
+        self.run_beams(engine, observer)?;
+        self.choose_next::<E>(observer)
+    }
 
+    /// Runs the latest token of each hypothesis through the decoder. The best next ones are left at the start of the work
+    /// buffers, the source positions that the hypotheses look at in `peaks`. Apart from what follows, for the stack.
+    #[inline(never)]
+    fn run_beams<E: Engine>(&mut self, engine: E, observer: &mut impl Observer) -> Result<(), Error> {
+        let (own_len, rows) = (self.own_bytes()?, Rows::of(self.chosen, self.shortlist));
+        let Some(search) = &mut self.search else { return Err(Error::OutOfSteps) };
+        let (beams, steps, position) = (search.rules.beams, search.rules.steps, search.steps());
         let (mut ids, mut places, mut count) = ([0; MAX_BEAMS], [0; MAX_BEAMS], 0);
         for (next, (id, place)) in search.next().zip(ids.iter_mut().zip(&mut places)) {
             (*id, *place) = next;
             count += 1;
         }
         let (ids, places) = (ids.get(..count).unwrap_or_default(), places.get(..count).unwrap_or_default());
-        let mut work = Work::<E>::carve(carver.rest(), blob, self.source_len.max(steps), beams, beams)?;
-        let (source_len, watched) = (self.source_len, Some(self.aligned_by));
-        let rows = Rows::of(self.chosen, self.shortlist);
-        let caches =
-            decoder::Caches { cross, own: &mut *own, beams, places, source_len, steps, position, watched, rows };
-        let spare = decoder::steps(engine, blob, ids, caches, &mut work, observer, |spare, at, logits: Logits<'_>| {
-            let choices = bytemuck::try_cast_slice_mut(spare.get_mut(..choice_bytes(beams)).unwrap_or_default());
-            search.offer(&book, choices.unwrap_or_default(), at, logits, |id| tokenizer.guarded_as(id));
+        let (blob, source_len, watched) = (&self.blob, self.source_len, Some(self.aligned_by));
+        let mut carver = Carver::new(self.region);
+        let cross = carver.take::<u8>(self.cross_len)?;
+        let book = Book::open(carver.take(book_bytes(beams, steps))?, beams, steps)?;
+        let own = carver.take::<u8>(own_len)?;
+        let mut work = Work::<E>::carve(carver.rest(), blob, source_len.max(steps), beams, beams)?;
+        let caches = decoder::Caches { cross, own, beams, places, source_len, steps, position, watched, rows };
+        decoder::steps(engine, blob, ids, caches, &mut work, observer, |spare, at, logits: Logits<'_>| {
+            let choices = choices_in(spare, beams);
+            search.offer(&book, choices, at, logits, |id| blob.tokenizer().guarded_as(id));
         })?;
-        let choices = bytemuck::try_cast_slice_mut(spare.get_mut(..choice_bytes(beams)).unwrap_or_default());
-        let peaks = work.peaks;
-        let mut more = search.advance(&mut book, choices.unwrap_or_default(), &peaks, |(from, to)| {
+        self.peaks = work.peaks;
+        Ok(())
+    }
+
+    /// Chooses among the best next tokens; copies keys and values of hypotheses that fork. Whether there are more steps.
+    #[inline(never)]
+    fn choose_next<E: Engine>(&mut self, observer: &mut impl Observer) -> Result<bool, Error> {
+        let own_len = self.own_bytes()?;
+        let Some(search) = &mut self.search else { return Err(Error::OutOfSteps) };
+        let (beams, steps, position) = (search.rules.beams, search.rules.steps, search.steps());
+        let spec = self.blob.spec();
+        let mut carver = Carver::new(self.region);
+        carver.take::<u8>(self.cross_len)?;
+        let mut book = Book::open(carver.take(book_bytes(beams, steps))?, beams, steps)?;
+        let own = carver.take::<u8>(own_len)?;
+        let choices = choices_in(carver.rest(), beams);
+        let mut more = search.advance(&mut book, choices, &self.peaks, |(from, to)| {
             let mut start = 0;
             for block in (0..spec.decoder_blocks()).filter_map(|block| spec.decoder_block(block)) {
-                let len = Slots::len::<E>(room, spec.d_model(), block.heads as usize);
+                let len = Slots::len::<E>(Room::up_to(steps), spec.d_model(), block.heads as usize);
                 let [from, to] = [from, to].map(|place| start + place as usize * len);
                 if let Ok([from, to]) = own.get_disjoint_mut([from..from + len, to..to + len]) {
                     to.iter_mut().zip(&*from).for_each(|(to, from)| *to = *from);
@@ -268,4 +279,9 @@ impl Translator<'_> {
         }
         Ok(more)
     }
+}
+
+/// The best next tokens of all beams, which lie where hidden states were.
+fn choices_in(spare: &mut [u8], beams: usize) -> &mut [Choice] {
+    bytemuck::try_cast_slice_mut(spare.get_mut(..choice_bytes(beams)).unwrap_or_default()).unwrap_or_default()
 }

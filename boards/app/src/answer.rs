@@ -3,8 +3,8 @@
 use core::fmt::{self, Display, Write as _};
 
 use heapless::String;
-use latimer::{Translator, Warnings};
 use latimer::report::{ErrorReport, write_json};
+use latimer::{Translator, Warnings};
 use serde::Serialize;
 
 use crate::Port;
@@ -33,6 +33,21 @@ pub struct Measures {
     pub confidence: Option<u8>,
     /// What is to be known of it.
     pub warnings: Warnings,
+}
+
+impl Measures {
+    /// Of nothing.
+    pub const NONE: Measures = Measures {
+        arena: 0,
+        arena_high_water: 0,
+        stack: 0,
+        stack_high_water: 0,
+        instructions: 0,
+        source_tokens: 0,
+        target_tokens: 0,
+        confidence: None,
+        warnings: Warnings::NONE,
+    };
 }
 
 impl Display for Measures {

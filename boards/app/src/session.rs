@@ -2,7 +2,7 @@
 
 use heapless::String;
 use latimer::report::Report;
-use latimer::{AlignmentCrc, Error, Limits, LogitsCrc, Model, TextOptions, Translator};
+use latimer::{AlignmentCrc, Error, Limits, LogitsCrc, Model, Outcome, TextOptions, Translator};
 
 use crate::Port;
 use crate::answer::{About, Answers, JSON_BYTES, Measures, Passed};
@@ -25,8 +25,21 @@ pub struct Buffers<'m> {
     line: LineReader,
     target: String<TARGET_BYTES>,
     json: [u8; JSON_BYTES],
+    last: Last,
     #[cfg(feature = "bench")]
     bench: crate::bench::Memory,
+}
+
+/// The last phrase.
+#[derive(Debug)]
+struct Last {
+    outcome: Outcome,
+    crcs: Option<(LogitsCrc, AlignmentCrc)>,
+    measures: Measures,
+}
+
+impl Last {
+    const NONE: Self = Last { outcome: Outcome::NONE, crcs: None, measures: Measures::NONE };
 }
 
 impl Buffers<'_> {
@@ -39,6 +52,7 @@ impl Buffers<'_> {
             line: LineReader::new(),
             target: String::new(),
             json: [0; JSON_BYTES],
+            last: Last::NONE,
             #[cfg(feature = "bench")]
             bench: crate::bench::Memory::new(),
         }
@@ -65,7 +79,7 @@ pub fn session<'m, P: Port>(
     arena: &'m mut [u8],
     buffers: &mut Buffers<'m>,
 ) -> Result<bool, P::Error> {
-    let Buffers { model, translator, line, target, json, .. } = buffers;
+    let Buffers { model, translator, line, target, json, last, .. } = buffers;
     let mut answers = Answers { port, json: false, buffer: json };
     let arena_bytes = arena.len();
     let opened = read(model, blob).and_then(|model| open(translator, model, arena));
@@ -78,7 +92,7 @@ pub fn session<'m, P: Port>(
     info!("{} bytes of blob, {} of arena", blob.len(), arena_bytes);
     greet(&mut answers, translator, blob)?;
 
-    let mut measures = Measures { arena: arena_bytes, ..Measures::default() };
+    *last = Last { measures: Measures { arena: arena_bytes, ..Measures::NONE }, ..Last::NONE };
     let mut options = TextOptions::DEFAULT;
     loop {
         let mut byte = [0];
@@ -94,9 +108,7 @@ pub fn session<'m, P: Port>(
             Line::NotUtf8 => Err(Refusal::NotUtf8),
         };
         match request {
-            Ok(Request::Phrase(phrase)) => {
-                answer_phrase(&mut answers, translator, (phrase, options), target, &mut measures)?
-            }
+            Ok(Request::Phrase(phrase)) => answer_phrase(&mut answers, translator, (phrase, options), target, last)?,
             Ok(Request::Around(around)) => {
                 options = if around { TextOptions::DEFAULT } else { TextOptions::RAW };
                 answers.note(if around { "whole text" } else { "model alone" })?;
@@ -110,11 +122,11 @@ pub fn session<'m, P: Port>(
                 answers.note("text")?;
             }
             Ok(Request::Stats) => {
-                let stack = answers.port.stack();
+                let (stack, measures) = (answers.port.stack(), &mut last.measures);
                 measures.stack = stack.size;
                 measures.stack_high_water = stack.high_water;
                 measures.arena_high_water = translator.arena_high_water();
-                answers.both(&measures)?;
+                answers.both(measures)?;
             }
             Ok(Request::Info) => tell::<P>(&mut answers, translator, blob)?,
             Ok(Request::SelfTest) => match translator.self_test() {
@@ -163,44 +175,56 @@ fn open<'m, 'p>(
 }
 
 /// Translates and answers one phrase.
-#[inline(never)]
 fn answer_phrase<P: Port>(
     answers: &mut Answers<'_, P>,
     translator: &mut Translator<'_>,
-    (phrase, options): (&str, TextOptions),
+    phrase: (&str, TextOptions),
     target: &mut String<TARGET_BYTES>,
-    measures: &mut Measures,
+    last: &mut Last,
 ) -> Result<(), P::Error> {
-    let mut crcs = (LogitsCrc::default(), AlignmentCrc::default());
-    if phrase.is_empty() {
-        let empty = Report::empty(crcs.0.value());
-        return if answers.json { answers.json(&empty) } else { answers.text("") };
-    }
     target.clear();
     let start = answers.port.instructions();
-    // The checksum costs time, so that only those who see it pay for it.
-    let result = if answers.json {
-        translator.translate_text(phrase.as_bytes(), options, &mut crcs, target)
-    } else {
-        translator.translate_text(phrase.as_bytes(), options, &mut (), target)
-    };
-    measures.instructions = answers.port.instructions().saturating_sub(start);
-    let outcome = match result {
-        Ok(outcome) => outcome,
-        Err(error) => return answers.error(error),
-    };
-    let report = Report::of(phrase, target, &outcome);
+    // The checksums cost time, so that only those who see them pay for them.
+    last.crcs = answers.json.then(Default::default);
+    let result = translate(translator, phrase, target, last);
+    last.measures.instructions = answers.port.instructions().saturating_sub(start);
+    tell_phrase(answers, translator, (phrase.0, target), last, result)
+}
+
+/// What comes before and after it takes no stack meanwhile.
+#[inline(never)]
+fn translate(
+    translator: &mut Translator<'_>,
+    (phrase, options): (&str, TextOptions),
+    target: &mut String<TARGET_BYTES>,
+    last: &mut Last,
+) -> Result<(), Error> {
+    last.outcome = translator.translate_text(phrase.as_bytes(), options, &mut last.crcs, target)?;
+    Ok(())
+}
+
+#[inline(never)]
+fn tell_phrase<P: Port>(
+    answers: &mut Answers<'_, P>,
+    translator: &Translator<'_>,
+    (phrase, target): (&str, &str),
+    last: &mut Last,
+    result: Result<(), Error>,
+) -> Result<(), P::Error> {
+    if let Err(error) = result {
+        return answers.error(error);
+    }
+    let (measures, outcome) = (&mut last.measures, &last.outcome);
+    let report = Report::of(phrase, target, outcome);
     measures.source_tokens = outcome.source_tokens;
     measures.target_tokens = outcome.target_tokens;
     measures.confidence = report.confidence;
     measures.warnings = outcome.warnings;
     debug!("{} instructions, {} tokens", measures.instructions, outcome.target_tokens);
-    if !answers.json {
-        return answers.text(target);
-    }
+    let Some((logits, alignment)) = &last.crcs else { return answers.text(target) };
     let asked = outcome.parts > 0;
     let source_ids = if asked { translator.source_ids() } else { &[] };
     let target_ids = if asked { translator.target_ids() } else { &[] };
-    let (logits_crc, alignment_crc) = (crcs.0.value(), crcs.1.value());
+    let (logits_crc, alignment_crc) = (logits.value(), alignment.value());
     answers.json(&Report { source_ids, target_ids, logits_crc, alignment_crc, ..report })
 }

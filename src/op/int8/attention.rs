@@ -40,12 +40,9 @@ pub(super) fn attend(
     let together = (queries.len() / d_model).min(TOGETHER).min(sizes.fit(scratch));
     for (part, queries) in queries.chunks_mut((together * d_model).max(d_model)).enumerate() {
         for head in 0..heads {
-            let parts = queries
-                .chunks_exact_mut(d_model)
-                .map(|query| query.get_mut(head * head_dim..(head + 1) * head_dim).unwrap_or_default());
             let (keys, values) = (Head::of(keys, head, head_dim), Head::of(values, head, head_dim));
             let formats = Formats { constant, frac, value_frac };
-            attend_head(parts, (part * together.max(1), head), formats, keys, values, sizes, scratch);
+            attend_head(queries, d_model, (part * together.max(1), head), formats, keys, values, sizes, scratch);
         }
     }
 }
@@ -84,8 +81,10 @@ struct Formats {
 
 /// One head of up to [`TOGETHER`] tokens, whose numbers start from `first`.
 #[inline(always)]
-fn attend_head<'q>(
-    queries: impl ExactSizeIterator<Item = &'q mut [i32]>,
+#[expect(clippy::too_many_arguments, reason = "an attention has this many inputs")]
+fn attend_head(
+    queries: &mut [i32],
+    d_model: usize,
     (first, head): (usize, usize),
     Formats { constant, frac, value_frac }: Formats,
     keys: Head,
@@ -94,44 +93,38 @@ fn attend_head<'q>(
     scratch: &mut AttendScratch<Int8>,
 ) {
     let Sizes { head_dim, visible, weights: weights_len } = sizes;
-    let mut tokens: [_; TOGETHER] = core::array::from_fn(|_| Token::default());
-    let count = queries.len().min(TOGETHER);
+    let part = head * head_dim..(head + 1) * head_dim;
+    // Of the scores, then of the context.
+    let mut multipliers = [Multiplier::default(); TOGETHER];
+    let count = (queries.len() / d_model).min(TOGETHER);
     let Some((q, weights)) = scratch.inputs.split_at_mut_checked((count * head_dim).next_multiple_of(4)) else {
         return;
     };
     let Some(q) = q.get_mut(..count * head_dim) else { return };
     let Some(weights) = weights.get_mut(..count * weights_len) else { return };
-    for ((token, query), q) in tokens.iter_mut().zip(queries).zip(q.chunks_exact_mut(head_dim)) {
-        token.multiplier = constant.times_scale(dynamic(&*query, frac, QUERY_BITS, q));
-        token.query = query;
+    let heads = queries.chunks_exact(d_model).map(|query| query.get(part.clone()).unwrap_or_default());
+    for ((multiplier, query), q) in multipliers.iter_mut().zip(heads).zip(q.chunks_exact_mut(head_dim)) {
+        *multiplier = constant.times_scale(dynamic(query, frac, QUERY_BITS, q));
     }
-    let tokens = tokens.get_mut(..count).unwrap_or_default();
+    let multipliers = multipliers.get_mut(..count).unwrap_or_default();
     {
         let Some(sums) = scratch.scores.get_mut(..count * visible) else { return };
         keys.times_keys(q, sums);
         let rows = sums.chunks_exact_mut(visible.max(1)).zip(weights.chunks_exact_mut(weights_len.max(1)));
-        for (number, (token, (sums, weights))) in (first..).zip(tokens.iter_mut().zip(rows)) {
-            let peak = scores(token.multiplier, keys.scales, values.scales, sums);
+        for (number, (multiplier, (sums, weights))) in (first..).zip(multipliers.iter_mut().zip(rows)) {
+            let peak = scores(*multiplier, keys.scales, values.scales, sums);
             Watched::note(&mut scratch.watched, head, number, sums);
-            token.multiplier = division(softmax(peak, values.scales, sums, weights), value_frac);
+            *multiplier = division(softmax(peak, values.scales, sums, weights), value_frac);
             weights.iter_mut().skip(visible).for_each(|weight| *weight = 0);
         }
     }
     // The scores have done their service.
-    let Some((contexts, part)) = scratch.scores.split_at_mut_checked(count * head_dim) else { return };
-    values.times_values(weights, part, contexts);
-    for (token, context) in tokens.iter_mut().zip(contexts.chunks_exact(head_dim)) {
-        divide(context, token.multiplier, token.query);
+    let Some((contexts, sums)) = scratch.scores.split_at_mut_checked(count * head_dim) else { return };
+    values.times_values(weights, sums, contexts);
+    let heads = queries.chunks_exact_mut(d_model).map(|query| query.get_mut(part.clone()).unwrap_or_default());
+    for ((multiplier, query), context) in multipliers.iter().zip(heads).zip(contexts.chunks_exact(head_dim)) {
+        divide(context, *multiplier, query);
     }
-}
-
-/// What is known of a token while it attends.
-#[derive(Default)]
-struct Token<'q> {
-    /// Its part of the query, which becomes the context.
-    query: &'q mut [i32],
-    /// Of the scores, then of the context.
-    multiplier: Multiplier,
 }
 
 /// What sums of weighted values are multiplied with: the division by the sum of the softmax numerators and by 127.
