@@ -28,7 +28,7 @@ pub struct Args {
     out: Option<PathBuf>,
     /// How many times fewer multiply-accumulates the output matrix is to take, on average over all steps: the more, the more
     /// phrases are translated differently.
-    #[arg(long, value_name = "X", default_value_t = 4.1, value_parser = factor)]
+    #[arg(long, value_name = "X", default_value_t = 4.2, value_parser = factor)]
     factor: f64,
     #[command(flatten)]
     limits: LimitArgs,
