@@ -3,8 +3,8 @@
 use core::fmt::{self, Display, Write as _};
 
 use heapless::String;
-use latimer::{Translator, Warnings};
 use latimer::report::{ErrorReport, write_json};
+use latimer::{Translator, Warnings};
 use serde::Serialize;
 
 use crate::Port;

@@ -50,7 +50,9 @@ fn blobs() -> Vec<(EngineKind, AlignedBytes)> {
 fn with_shortlist(blob: &[u8]) -> AlignedBytes {
     let spec = *Model::from_bytes(blob).unwrap().blob().spec().header();
     let blocks = block_count(spec.target_vocab);
-    let list = |id: u32| (0..blocks as u16).filter(|block| id % 3 == 0 && (u32::from(*block) + id) % 4 == 0).collect();
+    let list = |id: u32| {
+        (0..blocks as u16).filter(|block| id.is_multiple_of(3) && (u32::from(*block) + id).is_multiple_of(4)).collect()
+    };
     let lists: Vec<Vec<u16>> = (0..spec.source_vocab).map(list).collect();
     let mut always = vec![0; set_bytes(spec.target_vocab)];
     for block in [usize::from(spec.eos_id) / ROWS, blocks - 1] {
