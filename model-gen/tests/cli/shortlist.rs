@@ -75,6 +75,8 @@ fn phrases_within_the_shortlist_are_translated_the_same_and_read_less() {
     assert!(learn(&lab, &[]).status.success());
     assert_eq!(std::fs::read(lab.blob()).unwrap(), first);
     let out = lab.out.path().join("other.blob");
+    let output = learn(&lab, &["--limit", "3", "--out", str(&out)]);
+    assert!(text(&output.stdout).contains("phrases_learned_from           3\n"), "{output:?}");
     assert!(learn(&lab, &["--factor", "100", "--out", str(&out)]).status.success());
     assert_eq!(std::fs::read(lab.blob()).unwrap(), first);
     assert!((before.len()..first.len()).contains(&std::fs::read(&out).unwrap().len()));
