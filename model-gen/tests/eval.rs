@@ -263,6 +263,22 @@ fn the_command_prints_writes_and_judges() {
 }
 
 #[test]
+fn the_shortlist_is_for_translations_alone() {
+    let lab = Lab::new(&RandomSpec::default());
+    let eval = |more: &[&str]| lab.eval(lab.checkpoint.path(), &[&["--target-tokens", "24"], more].concat());
+    let message = text(&eval(&["--shortlist"]).stderr).to_owned();
+    assert!(message.contains("has no shortlist; learn one with `model-gen shortlist`"), "{message}");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_model-gen"));
+    command.arg("shortlist").arg("--blob").arg(lab.file("blob")).arg("--pairs").arg(lab.file("pairs.tsv"));
+    assert!(command.args(["--target-tokens", "24"]).output().unwrap().status.success());
+    let [all, narrow] = [&[][..], &["--shortlist"]].map(|more| text(&eval(more).stdout).to_owned());
+    let same =
+        ["cross-entropy", "mean KL"].map(|name| all.lines().find(|line| line.contains(name)).unwrap().to_owned());
+    assert!(same.iter().all(|line| narrow.contains(line)), "{all}\n{narrow}");
+    assert!(narrow.contains("output matrix read by shortlist: ") && !all.contains("shortlist"), "{narrow}");
+}
+
+#[test]
 fn faults_are_sentences() {
     let lab = Lab::new(&common::tiny());
     let own = lab.checkpoint.path();

@@ -220,7 +220,7 @@ fn limits_move_buffers_and_change_nothing() {
             Limits { source_tokens: 64, text_bytes: 4096, ..LIMITS },
             Limits { source_tokens: 64, target_tokens: 64, text_bytes: 333, beams: 1 },
         ] {
-            let count = LIMITS.target_tokens.into();
+            let count = usize::from(LIMITS.target_tokens);
             let found = translate_all(model, limits, count, phrases, || {}).unwrap();
             for (found, wanted) in found.into_iter().zip(fresh) {
                 let found = found.unwrap();

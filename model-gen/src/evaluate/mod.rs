@@ -70,6 +70,8 @@ pub struct Evaluation {
     pub float: Figures,
     /// The blob.
     pub quantized: Figures,
+    /// Share of the output matrix that a step of the blob's translations reads, where they go by its shortlist.
+    pub output_read: Option<f64>,
     /// Positions that teacher-forced figures are means over.
     pub forced_tokens: usize,
     /// First references longer than the limit; only their beginning is teacher-forced.
@@ -196,6 +198,7 @@ fn summary(evaluator: &Evaluator<'_>, phrases: &[Phrase], outcomes: &[Outcome], 
         inputs.add(&outcome.inputs);
     }
     let tokens = divergence.tokens as f64;
+    let [read, all] = [0, 1].map(|i| outcomes.iter().map(|outcome| outcome.output_blocks[i]).sum::<usize>());
     let references: Vec<&[String]> = phrases.iter().map(|phrase| phrase.references.as_slice()).collect();
     let (float, quantized) = rayon::join(
         || figures(outcomes.iter().map(|o| &o.float), &references, divergence.float_nll / tokens),
@@ -211,6 +214,7 @@ fn summary(evaluator: &Evaluator<'_>, phrases: &[Phrase], outcomes: &[Outcome], 
         identical: outcomes.iter().filter(|o| o.float.ids == o.quantized.ids).count(),
         float: float?,
         quantized: quantized?,
+        output_read: evaluator.shortlist.then_some(read as f64 / all.max(1) as f64),
         forced_tokens: divergence.tokens,
         references_cut: outcomes.iter().filter(|o| o.reference_cut).count(),
         mean_kl: divergence.kl / tokens,

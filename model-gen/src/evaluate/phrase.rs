@@ -39,6 +39,8 @@ pub(super) struct Outcome {
     pub stages: Stages,
     /// What the float model's linears were given.
     pub inputs: Inputs,
+    /// Row blocks of the output matrix that the blob's steps read, and all that there are for them.
+    pub output_blocks: [usize; 2],
     /// The reference had more tokens than the limit.
     pub reference_cut: bool,
 }
@@ -63,6 +65,8 @@ impl Evaluator<'_> {
             return Ok(outcome);
         }
 
+        let (read, all) = translator.output_blocks();
+        outcome.output_blocks = [read, all].map(|blocks| blocks * stats.target_tokens);
         let ids: Vec<u32> = translator.source_ids().iter().map(|id| u32::from(*id)).collect();
         let start = Instant::now();
         let states = self.reference.encode_tapped(&ids, &mut outcome.inputs);

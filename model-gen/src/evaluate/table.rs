@@ -27,6 +27,10 @@ impl fmt::Display for Table<'_> {
         writeln!(f, "{:<28}{from:>10.0}{to:>11.0}{:>10.2}x", "target tokens a core second", to / from)?;
         writeln!(f)?;
         writeln!(f, "identical phrases: {:.2} % ({} of {})", e.identical_percent(), e.identical, e.phrases)?;
+        if let Some(read) = e.output_read {
+            let times = 1.0 / read;
+            writeln!(f, "output matrix read by shortlist: {:.1} %, {times:.2} times fewer MACs", 100.0 * read)?;
+        }
         writeln!(
             f,
             "mean KL(float || quantized): {:.3e} nats a token, over {} teacher-forced tokens",

@@ -110,7 +110,7 @@ pub fn learn(
         phrases = said.iter().map(|said| Phrase::new(&said.source_ids, &said.target_ids)).collect();
     }
     let Some(chosen) = choose::choose(&counts, &phrases, spec.eos_id, share, || done(Step::Pass)) else {
-        bail!("no shortlist reads as little as {share:.3} of the output matrix: ask for less");
+        bail!("no shortlist reads as little as {share:.4} of the output matrix: ask for a smaller factor");
     };
 
     let parts = ShortlistParts { target_vocab: spec.target_vocab, always: &chosen.always_set(), lists: &chosen.lists };

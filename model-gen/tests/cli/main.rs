@@ -4,6 +4,7 @@
 mod common;
 mod language;
 mod pack;
+mod shortlist;
 
 use common::{random_checkpoint, shared};
 use latimer::{Limits, Model};

@@ -72,6 +72,7 @@ fn translations(model: &Model, limits: Limits, fill: u8, backward: bool) -> Vec<
     arena.fill(fill);
     let mut translator = model.translator(&mut arena, limits).unwrap();
     translator.set_max_tokens(7);
+    translator.set_shortlist(translator.has_shortlist()).unwrap();
     let mut translate = |text: &[u8]| {
         let (mut crc, mut target) = (latimer::LogitsCrc::new(), String::new());
         let stats = translator.translate_phrase(text, &mut crc, &mut target).inspect_err(|error| {
