@@ -35,7 +35,7 @@ pub(crate) type Fork = (u8, u8);
 impl BeamSearch {
     /// A search with the start token as its one hypothesis.
     pub const fn new(rules: Rules) -> Self {
-        let live = [Live::new(0, rules.start, 0); MAX_BEAMS];
+        let live = [Live::start(rules.start); MAX_BEAMS];
         BeamSearch { rules, finished_count: 0, live, live_count: 1, step: 0 }
     }
 
@@ -124,7 +124,7 @@ impl BeamSearch {
             } else if grown < beams {
                 book.set_node(self.step, grown, node);
                 if let Some(live) = self.live.get_mut(grown) {
-                    *live = Live::new(sum, id, before.place);
+                    *live = before.with(id, sum);
                 }
                 if let Some(child) = children.get_mut(usize::from(before.place)) {
                     *child = true;
