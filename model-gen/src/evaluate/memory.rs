@@ -59,14 +59,13 @@ pub(super) fn map(model: &Model<'_>, limits: Limits) -> Result<Memory> {
     let mut arena = vec![
         Part::new("source ids", plan.source_ids),
         Part::new("target ids", plan.target_ids),
-        Part::new("book of the beam search", plan.book),
         Part::new("row blocks of the shortlist", plan.shortlist),
         Part::new("encoder or cross-attention keys and values", plan.cross),
-        Part::new("hidden states and work, or self-attention keys and values and work", {
-            (plan.hidden + plan.encode_work).max(plan.own + plan.step_work)
+        Part::new("hidden states and work, or the search's book, self-attention keys and values and work", {
+            (plan.hidden + plan.encode_work).max(plan.book + (plan.own + plan.step_work).max(plan.finish))
         }),
     ];
-    // Greedy search has no book, and not every blob a shortlist.
+    // Not every blob has a shortlist.
     arena.retain(|part| part.bytes > 0);
     match plan.total() - total(&arena) {
         0 => {}
