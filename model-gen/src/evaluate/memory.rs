@@ -61,17 +61,12 @@ pub(super) fn map(model: &Model<'_>, limits: Limits) -> Result<Memory> {
         Part::new("target ids", plan.target_ids),
         Part::new("row blocks of the shortlist", plan.shortlist),
         Part::new("encoder or cross-attention keys and values", plan.cross),
-        Part::new("hidden states and work, or the search's book, self-attention keys and values and work", {
+        Part::new("what encoding, search and writing share", {
             (plan.hidden + plan.encode_work).max(plan.book + (plan.own + plan.step_work).max(plan.finish))
         }),
     ];
     // Not every blob has a shortlist.
     arena.retain(|part| part.bytes > 0);
-    match plan.total() - total(&arena) {
-        0 => {}
-        // Only limits of long texts and few tokens need it.
-        beyond => arena.push(Part::new("text beyond the other buffers", beyond)),
-    }
     Ok(Memory {
         sections,
         roles,
@@ -110,7 +105,7 @@ mod tests {
             let weights = memory.sections.iter().find(|part| part.name == "Weights").unwrap();
             // Parts start at multiples of four.
             assert!((total(&memory.roles)..total(&memory.roles) + 400).contains(&weights.bytes));
-            assert_eq!(memory.arena.len(), if text_bytes == 50 { 4 } else { 5 });
+            assert_eq!(memory.arena.len(), 4);
         }
     }
 }
