@@ -59,20 +59,14 @@ pub(super) fn map(model: &Model<'_>, limits: Limits) -> Result<Memory> {
     let mut arena = vec![
         Part::new("source ids", plan.source_ids),
         Part::new("target ids", plan.target_ids),
-        Part::new("book of the beam search", plan.book),
         Part::new("row blocks of the shortlist", plan.shortlist),
         Part::new("encoder or cross-attention keys and values", plan.cross),
-        Part::new("hidden states and work, or self-attention keys and values and work", {
-            (plan.hidden + plan.encode_work).max(plan.own + plan.step_work)
+        Part::new("what encoding, search and writing share", {
+            (plan.hidden + plan.encode_work).max(plan.book + (plan.own + plan.step_work).max(plan.finish))
         }),
     ];
-    // Greedy search has no book, and not every blob a shortlist.
+    // Not every blob has a shortlist.
     arena.retain(|part| part.bytes > 0);
-    match plan.total() - total(&arena) {
-        0 => {}
-        // Only limits of long texts and few tokens need it.
-        beyond => arena.push(Part::new("text beyond the other buffers", beyond)),
-    }
     Ok(Memory {
         sections,
         roles,
@@ -111,7 +105,7 @@ mod tests {
             let weights = memory.sections.iter().find(|part| part.name == "Weights").unwrap();
             // Parts start at multiples of four.
             assert!((total(&memory.roles)..total(&memory.roles) + 400).contains(&weights.bytes));
-            assert_eq!(memory.arena.len(), if text_bytes == 50 { 4 } else { 5 });
+            assert_eq!(memory.arena.len(), 4);
         }
     }
 }
