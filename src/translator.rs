@@ -130,7 +130,7 @@ impl<'m> Translator<'m> {
             source_ids,
             target_ids,
             chosen,
-            shortlist: false,
+            shortlist: blob.shortlist().is_some(),
             beams: limits.beams as usize,
             length_penalty: 1 << 16,
             unknown_allowed: false,
@@ -421,7 +421,8 @@ impl<'m> Translator<'m> {
         self.blob.shortlist().is_some()
     }
 
-    /// Makes logits only of the ids in the blob's shortlist for the phrase, from the next step on; off at the start. Other ids
+    /// Makes logits only of the ids in the blob's shortlist for the phrase, from the next step on; on at the start
+    /// where it has one. Other ids
     /// are never chosen and no observer sees their logits; a beam search's log-probabilities are those among the rest.
     ///
     /// # Errors

@@ -92,7 +92,11 @@ pub fn session<P: Port>(
         Some((blob, arena)) => {
             let loaded = Model::from_bytes(blob).and_then(|model| Ok((model, model.translator(arena, LIMITS)?)));
             match loaded {
-                Ok((model, mut translator)) => serve(port, Some((model, &mut translator)), memory).map(|()| true),
+                Ok((model, mut translator)) => {
+                    // Whole matrices are what is compared.
+                    let _ = translator.set_shortlist(false);
+                    serve(port, Some((model, &mut translator)), memory).map(|()| true)
+                }
                 Err(error) => say(port, format_args!("error: {error}")).map(|()| false),
             }
         }

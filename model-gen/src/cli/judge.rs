@@ -23,9 +23,9 @@ pub struct Args {
     /// References that a source is scored against at most, of those that the pairs have.
     #[arg(long, value_name = "N", default_value_t = MAX_REFERENCES)]
     max_refs: usize,
-    /// Read the output matrix by the blob's shortlist alone.
+    /// Read all of the output matrix, not just the rows that the blob's shortlist has for a phrase.
     #[arg(long)]
-    shortlist: bool,
+    no_shortlist: bool,
     /// Print JSON.
     #[arg(long)]
     json: bool,
@@ -43,7 +43,8 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let bar =
         if std::io::stderr().is_terminal() { ProgressBar::new(phrases.len() as u64) } else { ProgressBar::hidden() };
     let text = args.around.options();
-    let choices = Choices { max_tokens: usize::MAX, shortlist: args.shortlist, text, unknown: false };
+    let shortlist = !args.no_shortlist && model.blob().shortlist().is_some();
+    let choices = Choices { max_tokens: usize::MAX, shortlist, text, unknown: false };
     let judgement = judge(&model, args.limits.of(&model), choices, &phrases, || bar.inc(1));
     bar.finish_and_clear();
     let judgement = judgement?;

@@ -37,9 +37,9 @@ pub struct Args {
     /// Target tokens at most, end of sentence included.
     #[arg(long, value_name = "N")]
     max_tokens: Option<std::num::NonZeroUsize>,
-    /// Read only the rows of the output matrix that the blob's shortlist has for a phrase.
+    /// Read all of the output matrix, not just the rows that the blob's shortlist has for a phrase.
     #[arg(long)]
-    shortlist: bool,
+    no_shortlist: bool,
     #[command(flatten)]
     around: AroundArgs,
     /// With --json, tell which bytes of the source each piece of the target comes from.
@@ -57,7 +57,6 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         let (tokenizer, name) = (*model.blob().tokenizer(), args.blob.display().to_string());
         model.set_target(Some(code)).map_err(|_| anyhow!(unknown(code, &name, tokenizer.languages())))?;
     }
-    super::check_shortlist(args.shortlist, &args.blob, &model)?;
     let limits = args.limits.of(&model);
     model.arena_len(limits).with_context(|| {
         let most = model.blob().spec().most_positions();
@@ -129,7 +128,8 @@ impl Job<'_> {
     ) -> Result<ControlFlow<()>> {
         let max_tokens = self.args.max_tokens.map_or(usize::MAX, Into::into);
         let text = self.args.around.options();
-        let choices = Choices { max_tokens, shortlist: self.args.shortlist, text, unknown: false };
+        let shortlist = !self.args.no_shortlist && self.model.blob().shortlist().is_some();
+        let choices = Choices { max_tokens, shortlist, text, unknown: false };
         let translations = translate_all(&self.model, self.limits, choices, phrases, || progress.inc(1))?;
         let write = || -> Result<()> {
             for (phrase, translation) in phrases.iter().zip(translations) {
