@@ -16,7 +16,7 @@ const POWERS: [u32; 33] = {
     let mut powers = [0; 33];
     let mut i = 0;
     while i < powers.len() {
-        powers[i] = exp2_neg(-((i as i32) << 11)) as u32 >> 6;
+        powers[i] = exp2_neg(-((i as i32) << 11)) >> 6;
         i += 1;
     }
     powers
@@ -155,10 +155,10 @@ impl Live {
 /// `2^-log` of a logarithm in Q16 that is not negative, in Q24.
 #[inline(always)]
 fn power(log: i32) -> u32 {
-    let (whole, step, rest) = (log >> 16, (log >> 11 & 31) as usize, (log & 0x7ff) as u32);
+    let (whole, step, rest) = (log >> 16, ((log >> 11) & 31) as usize, (log & 0x7ff) as u32);
     let [from, to] = [POWERS.get(step), POWERS.get(step + 1)].map(|power| power.copied().unwrap_or(0));
     // Less than 2^19 times 2^11.
-    (from - ((from - to) * rest >> 11)) >> whole.min(31)
+    (from - (((from - to) * rest) >> 11)) >> whole.min(31)
 }
 
 /// Nats to powers of two, Q16; of less than 2^29.
