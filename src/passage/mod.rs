@@ -120,8 +120,7 @@ impl<'t> Passage<'t> {
     }
 
     /// Does the next piece of the work; what is certain of the translation goes to `out`. A sentence without spans is written word
-    /// by word where the translator follows one hypothesis, others when they are whole. The translator is to do nothing else until
-    /// all is done.
+    /// by word, as far as all hypotheses agree, others when they are whole. The translator is to do nothing else until all is done.
     ///
     /// # Errors
     ///
@@ -145,6 +144,33 @@ impl<'t> Passage<'t> {
         };
         self.state = *next.as_ref().unwrap_or(&State::Done);
         next.map(|state| if state == State::Done { Progress::Done } else { Progress::More })
+    }
+}
+
+impl Passage<'_> {
+    /// Ends the translation with what there is of it, which is written with [`Warnings::STOPPED`]. An observer of the search's tokens
+    /// can ask for the same.
+    ///
+    /// # Errors
+    ///
+    /// As [`Passage::advance`].
+    pub fn stop(
+        &mut self,
+        translator: &mut Translator<'_>,
+        observer: &mut impl Observer,
+        out: &mut impl Write,
+    ) -> Result<Outcome, Error> {
+        if self.state == State::Searching {
+            translator.stop_search()?;
+            if !translator.target_ids().is_empty() {
+                self.searched(false, translator, observer, out)?;
+            }
+        }
+        if self.state != State::Done {
+            self.ended(translator);
+        }
+        self.state = State::Done;
+        Ok(self.outcome)
     }
 }
 

@@ -267,8 +267,8 @@ impl<'t> Passage<'t> {
         out: &mut impl Write,
     ) -> Result<State, Error> {
         if more {
-            // Spans may yet ask for the sentence to be taken apart, and other hypotheses may win.
-            if translator.beams == 1 && translator.part.spans().is_empty() {
+            // Spans may yet ask for the sentence to be taken apart.
+            if translator.part.spans().is_empty() {
                 self.write_certain(translator, out)?;
             }
             return Ok(State::Searching);
@@ -408,6 +408,12 @@ impl<'t> Passage<'t> {
         let first = others.next()?;
         let last = others.last().unwrap_or(first.clone());
         Some(range.start + first.start..range.start + last.end)
+    }
+
+    /// Notes that no more will be translated.
+    pub(super) fn ended(&mut self, translator: &Translator<'_>) {
+        self.outcome.warnings.add(Warnings::STOPPED);
+        self.finish(translator);
     }
 
     fn finish(&mut self, translator: &Translator<'_>) {

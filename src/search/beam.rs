@@ -176,12 +176,24 @@ impl BeamSearch {
         Some((before + 1, finished.score))
     }
 
-    /// Shows the tokens of the best hypothesis that grows as [`read`](Self::read) does; their number.
-    pub fn read_latest(&self, book: &Book, mut show: impl FnMut(usize, Token)) -> Option<usize> {
-        for (place, token) in (0..self.step).rev().zip(book.history(self.step, 0)) {
+    /// Shows the tokens that all hypotheses have in common, as [`read`](Self::read) does; their number. `None` once one has
+    /// finished: another may yet be better.
+    pub fn read_agreed(&self, book: &Book, mut show: impl FnMut(usize, Token)) -> Option<usize> {
+        if self.finished_count > 0 {
+            return None;
+        }
+        // Beams as bits, and how many tokens they have: back to where they were one.
+        let (mut beams, mut count) = ((1u32 << self.live_count) - 1, self.step);
+        while count > 0 && !beams.is_power_of_two() {
+            count -= 1;
+            let members = (0..MAX_BEAMS).filter(|beam| beams >> beam & 1 != 0);
+            beams = members.filter_map(|beam| book.node(count, beam)).fold(0, |set, node| set | 1 << node.parent());
+        }
+        let beam = beams.trailing_zeros() as usize;
+        for (place, token) in (0..count).rev().zip(book.history(count, beam)) {
             show(place, token);
         }
-        Some(self.step)
+        Some(count)
     }
 
     /// Makes the best hypothesis that grows a finished one if there is none.
@@ -238,7 +250,7 @@ mod tests {
         let mut book = Book::open(bytemuck::cast_slice_mut(&mut memory), beams, steps).unwrap();
         let mut choices = [NO_CHOICE; 2 * MAX_BEAMS * MAX_BEAMS];
         let mut search = BeamSearch::new(Rules { beams, steps, ..RULES });
-        let mut caches = std::vec![Vec::new(); beams];
+        let (mut caches, mut certain) = (std::vec![Vec::new(); beams], Vec::new());
         for _ in 0..steps {
             let next: Vec<(u16, u8)> = search.next().collect();
             assert!((1..=beams).contains(&next.len()));
@@ -257,9 +269,16 @@ mod tests {
             if !search.advance(&mut book, &choices, &sources, fork) {
                 break;
             }
+            let mut agreed = std::vec![0; steps];
+            if let Some(len) = search.read_agreed(&book, |place, token| agreed[place] = token.id) {
+                certain.push(agreed[..len].to_vec());
+            }
         }
         let mut ids = std::vec![0; steps];
         let mut found = Vec::new();
+        let first: Vec<u16> =
+            search.read(&book, 0, |place, token| ids[place] = token.id).map(|(len, _)| ids[..len].into()).unwrap();
+        assert!(certain.iter().all(|known| first.starts_with(known)), "{certain:?} {first:?}");
         while let Some((len, score)) = search.read(&book, found.len(), |place, token| ids[place] = token.id) {
             let mut nats = 0.0;
             search.read(&book, found.len(), |place, token| {

@@ -98,7 +98,18 @@ impl Translator<'_> {
         !self.ends_whole() && self.target_len < limit
     }
 
-    /// The translation so far, or in the end the best, before it is written, and what its tokens add up to. `None` where there
+    /// Ends the search with the best that there is.
+    pub(crate) fn stop_search(&mut self) -> Result<(), Error> {
+        let Some(search) = &mut self.search else { return Ok(()) };
+        let (beams, steps) = (search.rules.beams, search.rules.steps);
+        let mut carver = Carver::new(self.region);
+        carver.take::<u8>(self.cross_len)?;
+        search.stop(&mut Book::open(carver.take(book_bytes(beams, steps))?, beams, steps)?);
+        self.choose_hypothesis(0);
+        Ok(())
+    }
+
+    /// What is certain of a translation, or in the end the best, before it is written, and what its tokens add up to. `None` where there
     /// is none, or no memory for one that still grows.
     pub(crate) fn draft(&mut self, ended: bool) -> Result<Option<(Draft<'_>, Sums, &Blob<'_>, &Part)>, Error> {
         let Some(search) = &self.search else { return Ok(None) };
@@ -126,7 +137,7 @@ impl Translator<'_> {
         let read = if ended {
             search.read(&book, self.chosen_number, note).map(|(len, _)| len)
         } else {
-            search.read_latest(&book, note)
+            search.read_agreed(&book, note)
         };
         let Some(len) = read else { return Ok(None) };
         let detokenizer = self.blob.tokenizer().detokenizer();

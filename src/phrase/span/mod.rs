@@ -59,18 +59,26 @@ fn longest(
     before: char,
     unknown: &impl Fn(char) -> bool,
 ) -> Option<(usize, SpanKind)> {
-    let mut best = None;
+    let others = [(emoji(text, at), SpanKind::Emoji), (foreign(text, at, unknown), SpanKind::Foreign)];
+    let others = others.into_iter().filter_map(|(end, kind)| Some((end?, kind)));
+    others.fold(known(text, at, c, before), longer)
+}
+
+/// The longer of two spans, the first of two that are equally long.
+fn longer(best: Option<(usize, SpanKind)>, new: (usize, SpanKind)) -> Option<(usize, SpanKind)> {
+    best.filter(|best| best.0 >= new.0).or(Some(new))
+}
+
+/// The longest span of those that are known by what they are made of.
+#[inline(never)]
+fn known(text: &[u8], at: usize, c: char, before: char) -> Option<(usize, SpanKind)> {
+    let mut best = number::number(text, at, before);
     let mut take = |end: Option<usize>, kind: SpanKind| {
-        if let Some(end) = end
-            && end > best.map_or(at, |(best, _)| best)
-        {
-            best = Some((end, kind));
+        if let Some(end) = end.filter(|end| *end > at) {
+            best = longer(best, (end, kind));
         }
     };
     let is_start = !is_word(before);
-    if let Some((end, kind)) = number::number(text, at, before) {
-        take(Some(end), kind);
-    }
     if is_start && is_word(c) {
         take(web::email(text, at), SpanKind::Email);
         if before != '@' {
@@ -85,8 +93,6 @@ fn longest(
         take(markup::tag(text, at), SpanKind::Tag);
         take(code::marked(text, at, before), SpanKind::Code);
     }
-    take(emoji(text, at), SpanKind::Emoji);
-    take(foreign(text, at, unknown), SpanKind::Foreign);
     best
 }
 
@@ -126,14 +132,16 @@ fn starts_emoji(c: char) -> bool {
     is_emoji(c) && !matches!(c, '\u{200d}' | KEYCAP | '\u{fe0e}' | '\u{fe0f}')
 }
 
-/// End of the run of unknown characters at the byte `at`, spaces between them included. Digits and emoji are in spans
-/// of their own.
+/// End of the run of unknown characters at the byte `at`, spaces between them included. Digits, emoji and what else is known
+/// are in spans of their own.
 fn foreign(text: &[u8], at: usize, unknown: &impl Fn(char) -> bool) -> Option<usize> {
     let is_foreign = |c| unknown(c) && !is_digit(c) && !starts_emoji(c);
     let mut end = at;
     let mut joints = 0usize;
+    let mut before = ' ';
     for (range, c) in chars_from(text, at) {
-        if is_foreign(c) {
+        let before = core::mem::replace(&mut before, c);
+        if is_foreign(c) && (range.start == at || known(text, range.start, c, before).is_none()) {
             end = range.end;
             joints = 0;
         } else if end > at && (is_space(c) || (joints == 0 && matches!(c, '-' | '\'' | '\u{2019}'))) {

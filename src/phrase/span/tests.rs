@@ -203,3 +203,13 @@ fn check_count(text: &[u8]) {
         at = range.end;
     }
 }
+
+/// A run of unknown characters ends where something begins that is known by its form.
+#[test]
+fn unknown_characters_leave_tags_alone() {
+    check_with(
+        "\u{27e6}Привет мир\u{27e7} \u{27e6}<b>\u{27e7}\u{27e6}Том\u{27e7}\u{27e6}</b>\u{27e7} a",
+        &[Foreign, Tag, Foreign, Tag],
+        |c| !(c.is_ascii_alphabetic() || c == ' '),
+    );
+}
