@@ -11,7 +11,7 @@ pub mod pack;
 pub mod shortlist;
 pub mod translate;
 
-pub use output::{complain, print, write_whole};
+pub use output::{complain, print, warn, write_whole};
 
 use crate::aligned::AlignedBytes;
 use anyhow::{Context, Result, ensure};

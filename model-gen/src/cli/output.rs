@@ -82,6 +82,11 @@ pub fn complain(what: &str) {
     let _ = writeln!(io::stderr(), "error: {what}");
 }
 
+/// Says what is to be known on standard error, as far as anybody hears it.
+pub fn warn(what: &str) {
+    let _ = writeln!(io::stderr(), "warning: {what}");
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

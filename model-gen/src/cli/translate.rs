@@ -1,7 +1,7 @@
 //! `model-gen translate`.
 
 use super::around::AroundArgs;
-use super::{LimitArgs, complain, parse_blob, read_blob};
+use super::{LimitArgs, complain, parse_blob, read_blob, warn};
 use crate::import::language::unknown;
 use crate::run::{Choices, Translation, translate_all};
 use anyhow::{Context, Result, anyhow};
@@ -163,7 +163,7 @@ impl Job<'_> {
             }
             Ok(t) => {
                 if !t.outcome.warnings.is_empty() {
-                    complain(&format!("phrase {}: {}", self.line, t.outcome.warnings));
+                    warn(&format!("phrase {}: {}", self.line, t.outcome.warnings));
                 }
                 Ok(t.target)
             }

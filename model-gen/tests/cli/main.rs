@@ -155,7 +155,8 @@ fn translate_json_has_the_fields_in_order() {
     for line in lab.lines(&["--json"], &format!("{source}\n\n")) {
         let value: Value = serde_json::from_str(&line).unwrap();
         let keys: Vec<&String> = value.as_object().unwrap().keys().collect();
-        assert_eq!(keys, ["source", "source_ids", "target_ids", "target", "logits_crc", "truncated"]);
+        let others = ["logits_crc", "alignment_crc", "parts", "confidence", "warnings"];
+        assert_eq!(keys, [&["source", "source_ids", "target_ids", "target"][..], &others].concat());
         let order: Vec<usize> = keys.iter().map(|key| line.find(&format!("\"{key}\":")).unwrap()).collect();
         assert!(order.is_sorted(), "{line}");
         let empty = value["source"] == "";
@@ -165,7 +166,10 @@ fn translate_json_has_the_fields_in_order() {
             assert_eq!(ids.is_empty(), empty);
             assert!(ids.iter().all(Value::is_u64));
         }
-        assert!(value["logits_crc"].is_u64() && value["truncated"].is_boolean() && value["target"].is_string());
+        assert!(value["logits_crc"].is_u64() && value["alignment_crc"].is_u64() && value["target"].is_string());
+        assert!(value["confidence"].is_null(), "this blob was not calibrated");
+        assert_eq!(value["parts"].as_u64() > Some(0), !empty, "{line}");
+        assert!(value["warnings"].as_array().unwrap().iter().all(Value::is_string), "{line}");
     }
 }
 
@@ -187,7 +191,8 @@ fn translate_stops_at_max_tokens() {
     let lab = Lab::packed();
     let input = "the cat\na dog ran\nhello\nwhere is it?\na\nno\n1 2 3\n";
     let run = |more: &[&str]| -> Vec<Value> {
-        let lines = lab.lines(&[&["--json"], more].concat(), input);
+        // The model alone: a guard has a limit of its own.
+        let lines = lab.lines(&[&["--json", "--without", "guards"], more].concat(), input);
         lines.iter().map(|line| serde_json::from_str(line).unwrap()).collect()
     };
     let whole = run(&[]);
@@ -197,8 +202,9 @@ fn translate_stops_at_max_tokens() {
             let (whole, ids) = (whole["target_ids"].as_array().unwrap(), cut["target_ids"].as_array().unwrap());
             assert_eq!(ids[..], whole[..whole.len().min(count)]);
             // The end of sentence, id 0, counts as a token.
-            let ended = whole.len() <= count && whole.last().unwrap() == 0;
-            assert_eq!(cut["truncated"], !ended);
+            let ended = whole.len() <= count && whole.last().is_none_or(|last| last == 0);
+            let warned = cut["warnings"].as_array().unwrap().iter().any(|word| word == "length");
+            assert!(warned != ended || whole.is_empty(), "{cut}");
             cut_short += usize::from(!ended);
         }
     }
@@ -212,7 +218,7 @@ fn translate_answers_the_others_where_a_phrase_is_too_long() {
     let longer = "z".repeat(10_000);
     let input = format!("the cat\n{long}\na dog\n{longer}\nthe end\n");
     for json in [false, true] {
-        let more: &[&str] = if json { &["--json"] } else { &[] };
+        let more: &[&str] = if json { &["--raw", "--json"] } else { &["--raw"] };
         let output = lab.translate(more, input.as_bytes());
         assert_eq!(output.status.code(), Some(1));
         let (out, errors) = (text(&output.stdout), text(&output.stderr));
@@ -234,6 +240,20 @@ fn translate_answers_the_others_where_a_phrase_is_too_long() {
         }
         assert!(errors.contains("2 of 5"), "{errors}");
     }
+}
+
+/// Text is not given to the model alone: it is split, and that is said.
+#[test]
+fn translate_splits_what_is_too_long() {
+    let lab = Lab::packed();
+    let output = lab.translate(&["--json"], format!("{}\nthe cat\n", "the cat, ".repeat(200)).as_bytes());
+    assert!(output.status.success(), "{output:?}");
+    let lines: Vec<Value> = text(&output.stdout).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(lines[0]["parts"].as_u64() > Some(5) && lines[0]["warnings"][0] == "length", "{}", lines[0]);
+    assert!(lines[0]["warnings"].as_array().unwrap().iter().any(|word| word == "split"), "{}", lines[0]);
+    assert_eq!(lines[1]["parts"], 1);
+    let output = lab.translate(&[], format!("{}\n", "the cat, ".repeat(200)).as_bytes());
+    assert!(text(&output.stderr).starts_with("warning: phrase 1: "), "{output:?}");
 }
 
 #[test]
@@ -274,7 +294,7 @@ fn translate_ends_when_its_reader_has_gone() {
     writer.join().unwrap();
     let mut errors = String::new();
     child.stderr.take().unwrap().read_to_string(&mut errors).unwrap();
-    assert_eq!(errors, "");
+    assert!(errors.lines().all(|line| line.starts_with("warning: phrase ")), "{errors:.400}");
 }
 
 /// A program that asks and waits gets its answer before it asks again.

@@ -33,7 +33,6 @@ fn learn(lab: &Lab, more: &[&str]) -> Output {
 #[test]
 fn phrases_within_the_shortlist_are_translated_the_same_and_read_less() {
     let lab = shipped();
-    let before = std::fs::read(lab.blob()).unwrap();
     let input = PHRASES.join("\n");
     let wanted = lab.lines(&["--json", "--no-shortlist"], &input);
 
@@ -76,7 +75,7 @@ fn phrases_within_the_shortlist_are_translated_the_same_and_read_less() {
     assert!(text(&output.stdout).contains("phrases_learned_from           3\n"), "{output:?}");
     assert!(learn(&lab, &["--factor", "100", "--out", str(&out)]).status.success());
     assert_eq!(std::fs::read(lab.blob()).unwrap(), first);
-    assert!((before.len()..first.len()).contains(&std::fs::read(&out).unwrap().len()));
+    assert!(std::fs::read(&out).unwrap().len() < first.len());
 }
 
 #[test]
