@@ -14,6 +14,8 @@ use std::fmt::Write;
 const LEAST_LINK: f32 = 0.5;
 /// Probability, at least, of the source word given a word of its translation: less has what merely stands nearby.
 const LEAST_REVERSE: f32 = 0.05;
+/// How many times as many links two words must have as one of them alone: a noun with its article has fewer.
+const TWO: f64 = 3.0;
 /// How much less a translation must have of a word's links where it is that of the word as a sentence.
 const ALONE: f64 = 8.0;
 
@@ -107,12 +109,13 @@ impl Votes {
             let ((more, first), (other, second)) = (self.alone[*a], self.alone[*b]);
             order(a, b).then(more.cmp(&other)).then(second.cmp(&first))
         });
-        let linked = self.links.keys().filter(|words| likely(words)).max_by(order);
-        alone
-            .filter(|words| share(words) >= least / ALONE)
-            .or(linked.filter(|words| share(words) >= least))
-            .or(alone)
-            .map(Vec::as_slice)
+        let likeliest = self.links.keys().filter(|words| likely(words)).max_by(order);
+        let linked = likeliest.filter(|words| share(words) >= least).map(|words| {
+            let within = |word: &&Vec<u16>| word.len() == 1 && words.contains(&word[0]) && likely(word);
+            let single = self.links.keys().filter(within).max_by(order);
+            single.filter(|word| TWO * share(word) >= share(words)).unwrap_or(words)
+        });
+        alone.filter(|words| share(words) >= least / ALONE).or(linked).or(alone).map(Vec::as_slice)
     }
 }
 
