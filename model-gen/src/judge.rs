@@ -35,7 +35,7 @@ pub struct Judgement {
 pub fn judge(
     model: &Model<'_>,
     limits: Limits,
-    choices: Choices,
+    choices: Choices<'_>,
     phrases: &[Phrase],
     done: impl Fn() + Sync,
 ) -> Result<Judgement> {

@@ -6,6 +6,7 @@ pub mod cli;
 pub mod cost;
 pub mod derivative;
 pub mod evaluate;
+pub mod glossary;
 pub mod guide;
 pub mod import;
 pub mod judge;

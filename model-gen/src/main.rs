@@ -1,7 +1,7 @@
 //! `model-gen`: imports trained checkpoints, quantizes, checks and packs them for latimer.
 
 use clap::{Parser, Subcommand};
-use model_gen::cli::{complain, eval, extras, guide, inspect, judge, pack, shortlist, translate};
+use model_gen::cli::{complain, eval, extras, glossary, guide, inspect, judge, pack, shortlist, translate};
 use std::process::ExitCode;
 
 /// Imports trained checkpoints, quantizes, checks and packs them for latimer.
@@ -20,6 +20,8 @@ enum Command {
     Shortlist(shortlist::Args),
     /// Write what was learned about a packed model to a file that `pack` takes up beside the checkpoint.
     Extras(extras::Args),
+    /// Give a blob translations of phrases and terms that are to be taken as they are, or learn such of single words.
+    Glossary(glossary::Args),
     /// Learn what guides a model's translations, confidence among it, and add that to a blob.
     Guide(guide::Args),
     /// Judge translations, as users get them, and the confidence in them, on phrase pairs.
@@ -37,6 +39,7 @@ fn main() -> ExitCode {
         Command::Pack(args) => pack::run(&args),
         Command::Shortlist(args) => shortlist::run(&args),
         Command::Extras(args) => extras::run(&args),
+        Command::Glossary(args) => glossary::run(&args),
         Command::Guide(args) => guide::run(&args),
         Command::Judge(args) => judge::run(&args),
         Command::Translate(args) => translate::run(&args),

@@ -2,6 +2,7 @@
 
 use crate::aligned::AlignedBytes;
 use anyhow::Result;
+use latimer::blob::glossary::Glossary;
 use latimer::passage::Aligned;
 use latimer::{AlignmentCrc, Error, Limits, LogitsCrc, Model, Observer, Outcome, TextOptions, Warnings};
 use rayon::prelude::*;
@@ -29,7 +30,7 @@ pub struct Translation {
 
 /// How phrases are translated.
 #[derive(Clone, Copy, Debug)]
-pub struct Choices {
+pub struct Choices<'g> {
     /// Target tokens at most.
     pub max_tokens: usize,
     /// Whether the output matrix is read by the blob's shortlist alone.
@@ -38,12 +39,14 @@ pub struct Choices {
     pub text: Option<TextOptions>,
     /// Whether the unknown piece may be chosen.
     pub unknown: bool,
+    /// Phrases and terms that come before the blob's.
+    pub glossary: Glossary<'g>,
 }
 
 /// So many target tokens at most, with all of the output matrix, from the model alone, as a float model makes them.
-impl From<usize> for Choices {
+impl From<usize> for Choices<'_> {
     fn from(max_tokens: usize) -> Self {
-        Choices { max_tokens, shortlist: false, text: None, unknown: true }
+        Choices { max_tokens, shortlist: false, text: None, unknown: true, glossary: Glossary::EMPTY }
     }
 }
 
@@ -58,10 +61,10 @@ impl Observer for Alignment {
 }
 
 /// Translates each phrase; `done` is called after each, from any thread.
-pub fn translate_all<P: AsRef<[u8]> + Sync>(
+pub fn translate_all<'g, P: AsRef<[u8]> + Sync>(
     model: &Model<'_>,
     limits: Limits,
-    choices: impl Into<Choices>,
+    choices: impl Into<Choices<'g>>,
     phrases: &[P],
     done: impl Fn() + Sync,
 ) -> Result<Vec<Result<Translation, Error>>, Error> {
@@ -71,6 +74,7 @@ pub fn translate_all<P: AsRef<[u8]> + Sync>(
         translator.set_max_tokens(choices.max_tokens);
         translator.set_shortlist(choices.shortlist)?;
         translator.set_unknown_allowed(choices.unknown);
+        translator.set_glossary(choices.glossary);
         let mut observer = (LogitsCrc::new(), (AlignmentCrc::new(), Alignment::default()));
         let (mut target, mut outcome) = (String::new(), Outcome::default());
         let truncated = match choices.text {

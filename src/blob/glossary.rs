@@ -1,13 +1,14 @@
 //! A glossary: phrases and terms whose translations the user gives, as a section of a blob or as bytes of their own.
 //!
 //! [`GlossaryHeader`], then [`GlossaryEntry`]s in order of their keys, terms behind phrases, then their texts: key and target
-//! of each, without anything between. Keys are written as [`fold`] makes them.
+//! of each, without anything between. Keys are what [`words_of`] leaves of a text, written as [`fold`] makes them.
 
 use super::layout::SectionKind;
 use super::record::record;
 use crate::error::BlobError;
-use crate::phrase::chars::{chars, is_space, lower};
+use crate::phrase::chars::{chars, is_closing, is_emoji, is_final_mark, is_space, lower};
 use core::cmp::Ordering;
+use core::ops::Range;
 
 record! {
     /// Start of a glossary.
@@ -39,6 +40,9 @@ record! {
 
 /// First four bytes of a glossary.
 pub const MAGIC: u32 = u32::from_le_bytes(*b"GLOS");
+
+/// Words of a term at most; characters, in a script that writes no blanks.
+pub const MOST_TERM_WORDS: usize = 6;
 
 /// What a key is compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -75,6 +79,20 @@ pub fn fold(text: &[u8]) -> impl Iterator<Item = u8> + Clone {
             let len = c.encode_utf8(&mut bytes).len();
             bytes.into_iter().take(len)
         })
+}
+
+/// The bytes of a text by which it is looked up: without blanks around it, what opens a Spanish question, and marks, closing
+/// quotes and emoji at its end. All of a text that is made of such.
+pub fn words_of(text: &[u8]) -> Range<usize> {
+    let leads = |c: char| is_space(c) || matches!(c, '\u{bf}' | '\u{a1}');
+    let trails = |c: char| {
+        is_space(c) || is_closing(c) || is_emoji(c) || is_final_mark(c) || matches!(c, ',' | ':' | ';' | '\u{3001}')
+    };
+    let end = chars(text).filter(|(_, c)| !trails(*c)).last().map_or(0, |(range, _)| range.end);
+    match chars(text).find(|(_, c)| !leads(*c)) {
+        Some((first, _)) if first.start < end => first.start..end,
+        _ => 0..text.len(),
+    }
 }
 
 impl<'g> Glossary<'g> {
@@ -215,6 +233,23 @@ mod tests {
     }
 
     #[test]
+    fn marks_are_no_words() {
+        let words = |text: &'static str| text.get(words_of(text.as_bytes())).unwrap();
+        for (text, wanted) in [
+            ("Hello!", "Hello"),
+            (" \u{bf}D\u{f3}nde? ", "D\u{f3}nde"),
+            ("route 66.", "route 66"),
+            ("C++", "C++"),
+            ("U.S.", "U.S"),
+            ("Hi) \u{1f600}", "Hi"),
+            ("?!", "?!"),
+            ("", ""),
+        ] {
+            assert_eq!(words(text), wanted);
+        }
+    }
+
+    #[test]
     fn disorder_and_truncation_are_refused() {
         let refused = |bytes: &[u8], index| {
             let section = SectionKind::Glossary as u32;
@@ -240,6 +275,7 @@ mod tests {
             if let Ok(glossary) = Glossary::parse(&bytes) {
                 let _ = glossary.find(GlossaryKind::Term, &text);
             }
+            prop_assert!(text.get(words_of(&text)).is_some());
         }
 
         #[test]

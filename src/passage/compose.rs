@@ -7,7 +7,7 @@ use crate::blob::glossary::Glossary;
 use crate::blob::guide::Guide;
 use crate::error::Error;
 use crate::observe::Observer;
-use crate::phrase::case::{Case, Restore};
+use crate::phrase::case::{Case, Lettering, Restore};
 use crate::phrase::chars::{char_at, char_before, chars, chars_from, is_letter, is_space, is_upper, lower};
 use core::fmt::Write;
 use core::ops::Range;
@@ -18,6 +18,8 @@ pub(super) struct Style {
     pub case: Case,
     /// Whether the first letter loses its capital, as the source has none.
     pub small: bool,
+    /// Whether the source begins with one, so that a term at the start gets one.
+    pub capital: bool,
     /// Bytes of the draft that are written, from its start.
     pub keep: usize,
 }
@@ -59,6 +61,15 @@ pub(super) fn copy(bytes: &[u8], output: &mut Output<impl Write>) -> Result<bool
     Ok(valid)
 }
 
+/// Writes a term's translation.
+pub(super) fn write_term(
+    term: &str,
+    mut lettering: Lettering<'_>,
+    output: &mut Output<impl Write>,
+) -> Result<(), Error> {
+    term.chars().try_for_each(|c| output.write_char(lettering.push(c)))
+}
+
 /// A part's draft on its way out.
 pub(super) struct Composition<'c, 'd, 't> {
     pub text: &'t [u8],
@@ -80,17 +91,17 @@ impl Composition<'_, '_, '_> {
     ) -> Result<(), Error> {
         let draft = self.draft;
         let mut restore = Restore::new(self.style.case);
-        let mut small = self.style.small;
+        let (mut small, mut capital) = (self.style.small, self.style.capital);
         let mut inserts = self.inserts.as_slice().iter().peekable();
         let mut at = 0;
         for (bytes, said) in draft.tokens() {
             let start = output.len;
             loop {
                 if let Some(insert) = inserts.next_if(|insert| insert.start <= at && insert.start < bytes.end.max(1)) {
-                    self.insert(insert, output)?;
+                    self.insert(insert, Lettering { restore: &mut restore, capital }, output)?;
                     at = at.max(insert.end);
                     if let What::Span(_) = insert.what {
-                        small = false;
+                        (small, capital) = (false, false);
                         // What follows is not the start of a word.
                         restore.push('x');
                     }
@@ -100,6 +111,7 @@ impl Composition<'_, '_, '_> {
                 let end = bytes.end.min(self.style.keep);
                 let Some((range, c)) = chars_from(draft.text, at).next().filter(|_| at < end.min(next)) else { break };
                 at = range.end;
+                capital &= !is_letter(c);
                 let c = if is_letter(c) && core::mem::take(&mut small) && self.is_capital_alone(at, c) {
                     lower(c)
                 } else {
@@ -116,7 +128,7 @@ impl Composition<'_, '_, '_> {
             });
         }
         for insert in inserts {
-            self.insert(insert, output)?;
+            self.insert(insert, Lettering { restore: &mut restore, capital }, output)?;
         }
         Ok(())
     }
@@ -126,7 +138,7 @@ impl Composition<'_, '_, '_> {
         is_upper(c) && !char_at(self.draft.text, after).is_some_and(is_upper)
     }
 
-    fn insert(&self, insert: &Insert, output: &mut Output<impl Write>) -> Result<(), Error> {
+    fn insert(&self, insert: &Insert, lettering: Lettering<'_>, output: &mut Output<impl Write>) -> Result<(), Error> {
         let number = match insert.what {
             What::Span(number) => number,
             What::Marks(marks) => return output.write(marks),
@@ -140,7 +152,7 @@ impl Composition<'_, '_, '_> {
         }
         let words = self.text.get(span.range()).unwrap_or_default();
         match term(self.glossaries, words).filter(|_| span.term) {
-            Some(term) => output.write(term)?,
+            Some(term) => write_term(term, lettering, output)?,
             None => {
                 copy(words, output)?;
             }

@@ -1,16 +1,14 @@
 //! Part of a sentence that the model gets at once, with the spans in it that it must not touch.
 
-use crate::blob::glossary::{Glossary, GlossaryKind};
+use crate::blob::glossary::{Glossary, GlossaryKind, MOST_TERM_WORDS};
 use crate::blob::guide::StandInKind;
-use crate::phrase::chars::{char_before, chars_from, is_letter, is_space};
+use crate::phrase::chars::{char_at, char_before, chars_from, is_cjk, is_digit, is_letter, is_space};
 use crate::phrase::span::{self, SpanKind};
 use crate::text::Tokenizer;
 use core::ops::Range;
 
 /// Spans of a part at most.
 pub(super) const MOST_SPANS: usize = 12;
-/// Words of a term at most.
-const TERM_WORDS: usize = 6;
 
 /// What becomes of a span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,22 +59,48 @@ pub(super) fn next_span(text: &[u8], from: usize, tokenizer: &Tokenizer, glossar
         Span::new(range, role, false)
     });
     let before = found.map_or(text.len(), |span| span.start());
-    next_term(text, from..before, glossaries).or(found)
+    match (next_term(text, from..before, glossaries), found) {
+        // A term may be part of an address.
+        (Some(term), Some(found)) if term.start() == found.start() && term.end() < found.end() => Some(found),
+        (term, found) => term.or(found),
+    }
 }
 
-/// The first term that starts in `range`: the longest of those that do there.
+/// Whether `c` is part of a word that goes on with the characters beside it.
+fn is_joined(c: char) -> bool {
+    is_digit(c) || (is_letter(c) && !is_cjk(c))
+}
+
+/// Whether a word may start at the byte `at`: not inside one, nor behind its hyphen.
+fn is_start(text: &[u8], at: usize) -> bool {
+    match char_before(text, at) {
+        Some('-') => !char_before(text, at.saturating_sub(1)).is_some_and(is_joined),
+        before => !before.is_some_and(is_joined) || !char_at(text, at).is_some_and(is_joined),
+    }
+}
+
+/// Whether a word may end at the byte `end`: not inside one, nor before what a hyphen or an apostrophe adds to it.
+fn is_end(text: &[u8], end: usize) -> bool {
+    match char_at(text, end) {
+        Some(c @ ('-' | '\'' | '\u{2019}')) => !char_at(text, end + c.len_utf8()).is_some_and(is_joined),
+        after => !after.is_some_and(is_joined) || !char_before(text, end).is_some_and(is_joined),
+    }
+}
+
+/// The first term that starts in `range`, or at its end: the longest of those that do there.
 fn next_term(text: &[u8], range: Range<usize>, glossaries: &[Glossary]) -> Option<Span> {
     if glossaries.iter().all(|glossary| glossary.is_empty()) {
         return None;
     }
-    for (at, c) in chars_from(text, range.start).take_while(|(at, _)| at.start < range.end) {
-        if !is_letter(c) || char_before(text, at.start).is_some_and(is_letter) {
+    let is_in_term = |c: char| is_letter(c) || is_digit(c);
+    for (at, c) in chars_from(text, range.start).take_while(|(at, _)| at.start <= range.end) {
+        if !is_in_term(c) || !is_start(text, at.start) {
             continue;
         }
         let ends = chars_from(text, at.start)
-            .filter(|(end, c)| is_letter(*c) && !chars_from(text, end.end).next().is_some_and(|(_, c)| is_letter(c)))
+            .filter(|(end, c)| is_in_term(*c) && is_end(text, end.end))
             .map(|(end, _)| end.end)
-            .take(TERM_WORDS);
+            .take(MOST_TERM_WORDS);
         let known = |end: &usize| term(glossaries, text.get(at.start..*end).unwrap_or_default()).is_some();
         if let Some(end) = ends.filter(known).last() {
             return Some(Span::new(at.start..end, Role::StandIn(StandInKind::Name, 0), true));
@@ -159,6 +183,11 @@ impl Part {
             inside = letter || (inside && matches!(c, '\'' | '\u{2019}' | '-'));
         }
         words
+    }
+
+    /// Whether a span that is copied has the byte `at`.
+    pub fn copies(&self, at: usize) -> bool {
+        self.spans().iter().any(|span| !span.term && span.range().contains(&at))
     }
 
     /// Whether a span has the byte `at`.

@@ -1,16 +1,16 @@
 //! The pieces of work that a passage is done in.
 
-use super::compose::{Composition, Output, Style, copy};
+use super::compose::{Composition, Output, Style, copy, write_term};
 use super::draft::{Inserts, What};
 use super::part::{Part, Role, Span, next_span, term};
 use super::prepare::Preparation;
 use super::{Passage, State, Warnings};
 use crate::blob::Blob;
-use crate::blob::glossary::{Glossary, GlossaryKind};
+use crate::blob::glossary::{Glossary, GlossaryKind, words_of};
 use crate::error::Error;
 use crate::observe::Observer;
-use crate::phrase::case::{Case, Restore, case_of};
-use crate::phrase::chars::{char_before, chars, is_letter, is_lower, is_space, upper};
+use crate::phrase::case::{Case, Lettering, Restore, case_of, is_shouted};
+use crate::phrase::chars::{char_before, chars, is_letter, is_lower, is_space, is_upper};
 use crate::phrase::punctuation::{Edit, Final, adjust, final_of, final_stop, opening};
 use crate::phrase::sentence;
 use crate::search::Guard;
@@ -48,7 +48,7 @@ impl<'t> Passage<'t> {
             translator.part = self.part_of(translator);
             // Relative to the sentence.
             let text = self.text.get(sentence.clone()).unwrap_or_default();
-            self.case = case_of(text, |at| translator.part.covers(sentence.start + at));
+            self.case = case_of(text, |at| translator.part.copies(sentence.start + at));
         }
         if self.options.glossary && self.look_up(translator, out)? {
             return Ok(State::Sentence);
@@ -56,29 +56,42 @@ impl<'t> Passage<'t> {
         Ok(State::Part)
     }
 
-    /// Writes the glossary's translation of the sentence, if there is one.
+    /// Writes the glossary's translation of the sentence, if there is one: its words', with the sentence's marks.
     fn look_up(&mut self, translator: &Translator<'_>, out: &mut impl Write) -> Result<bool, Error> {
         let text = self.text.get(self.sentence.clone()).unwrap_or_default();
-        let marks = chars(text).filter(|(_, c)| is_letter(*c)).last().map_or(0, |(range, _)| range.end);
-        // The sentence with its marks, or without those that end it.
-        let find = |text: &[u8]| glossaries(translator).iter().find_map(|g| g.find(GlossaryKind::Phrase, text));
-        let words = text.get(..marks).unwrap_or_default();
-        let (target, ending) = match (find(text), find(words)) {
-            (Some(target), _) => (target, &[][..]),
-            (None, Some(target)) if !words.is_empty() => (target, text.get(marks..).unwrap_or_default()),
-            _ => return Ok(false),
-        };
+        let range = words_of(text);
+        let (words, ending) = text.split_at_checked(range.end).unwrap_or_default();
+        let words = words.get(range.start..).unwrap_or_default();
+        let kinds = [GlossaryKind::Phrase, GlossaryKind::Term];
+        let found = glossaries(translator).into_iter().find_map(|g| kinds.iter().find_map(|kind| g.find(*kind, words)));
+        let Some(target) = found else { return Ok(false) };
         let mut output = Output { out, skip: 0, len: 0 };
-        let mut restore = Restore::new(self.case);
-        let first_upper = !chars(text).next().is_some_and(|(_, c)| is_lower(c)) && self.case == Case::AsIs;
-        for (n, c) in target.chars().enumerate() {
-            let c = if n == 0 && first_upper { upper(c) } else { restore.push(c) };
-            output.write_char(c)?;
+        let case = if self.options.casing && is_shouted(words) { Case::Upper } else { self.case };
+        let mut restore = Restore::new(case);
+        let mut lettering = Lettering { restore: &mut restore, capital: self.has_capital(words) };
+        let own = (final_of(text), final_of(target.as_bytes()));
+        let unmarked = |mark| matches!(mark, Final::None | Final::Other);
+        // A translation with marks of its own keeps them; a stop may be that of an abbreviation.
+        if !unmarked(own.0) && !unmarked(own.1) && (own.1 != Final::Stop || own.0 == Final::Stop) {
+            write_term(target, lettering, &mut output)?;
+        } else {
+            let spanish = matches!(translator.blob.meta("target_language"), Some("es" | "spa"));
+            let edit = opening(target.as_bytes(), own.0, spanish).filter(|_| self.options.punctuation);
+            let Edit { range, put } = edit.unwrap_or(Edit { range: 0..0, put: "" });
+            for part in [target.get(..range.start), Some(put), target.get(range.end..)] {
+                part.unwrap_or_default().chars().try_for_each(|c| output.write_char(lettering.push(c)))?;
+            }
+            copy(ending, &mut output)?;
         }
-        copy(ending, &mut output)?;
         self.written += output.len;
         self.at = self.sentence.end;
         Ok(true)
+    }
+
+    /// Whether a sentence's first letter, or that of a part of it, is a capital that its translation gets too.
+    fn has_capital(&self, text: &[u8]) -> bool {
+        let first = chars(text).map(|(_, c)| c).find(|c| is_letter(*c));
+        self.options.casing && self.case == Case::AsIs && first.is_some_and(is_upper)
     }
 
     /// All of the sentence that is left, with its spans.
@@ -360,7 +373,8 @@ impl<'t> Passage<'t> {
         let other = !matches!(language, Some("de" | "deu" | "ger"));
         let small = chars(self.part_text(part)).next().is_some_and(|(_, c)| is_lower(c));
         let small = self.options.casing && self.case == Case::AsIs && other && small;
-        Style { case: self.case, small, keep: draft.len() }
+        let capital = self.has_capital(self.part_text(part));
+        Style { case: self.case, small, capital, keep: draft.len() }
     }
 
     /// What makes the draft begin, and end, as its source does.
@@ -383,8 +397,11 @@ impl<'t> Passage<'t> {
         let Some(term) = term(&glossaries(translator), words).filter(|_| span.term) else {
             return self.copy(span.end(), out);
         };
-        out.write_str(term).map_err(|_| Error::OutputFull)?;
-        self.written += term.len();
+        let before = self.text.get(self.sentence.start..span.start()).unwrap_or_default();
+        let capital = self.has_capital(words) && !chars(before).any(|(_, c)| is_letter(c));
+        let mut output = Output { out, skip: 0, len: 0 };
+        write_term(term, Lettering { restore: &mut Restore::new(self.case), capital }, &mut output)?;
+        self.written += output.len;
         self.at = span.end();
         Ok(())
     }

@@ -93,6 +93,31 @@ fn is_joint(c: char) -> bool {
     matches!(c, '\'' | '\u{2019}' | '-')
 }
 
+/// Whether a word or a few, alone, are in capitals: "DOG", "THE END", but not "I".
+pub(crate) fn is_shouted(text: &[u8]) -> bool {
+    let mut capitals = 0usize;
+    chars(text).all(|(_, c)| {
+        capitals = capitals.saturating_add(usize::from(is_upper(c)));
+        !is_lower(c)
+    }) && capitals > 1
+}
+
+/// Writes a glossary's text in the letter case of what it is for.
+pub(crate) struct Lettering<'r> {
+    /// Of the phrase.
+    pub(crate) restore: &'r mut Restore,
+    /// Whether its first letter becomes a capital.
+    pub(crate) capital: bool,
+}
+
+impl Lettering<'_> {
+    /// The next character of the text, as it is to be written.
+    pub(crate) fn push(&mut self, c: char) -> char {
+        let written = self.restore.push(c);
+        if is_letter(c) && core::mem::take(&mut self.capital) { upper(written) } else { written }
+    }
+}
+
 /// Puts a phrase's case back into its translation, a character at a time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Restore {
@@ -212,6 +237,15 @@ mod tests {
         assert_eq!(restored(Case::Upper, "straße, œuvre, ёж, ψάρι, ÿ"), "STRAßE, ŒUVRE, ЁЖ, ΨΆΡΙ, Ÿ");
         assert_eq!(restored(Case::Title, "don't stop, l’été à new york"), "Don't Stop, L’été À New York");
         assert_eq!(restored(Case::Title, "spider-man: \"el niño\" 3rd año"), "Spider-Man: \"El Niño\" 3rd Año");
+    }
+
+    #[test]
+    fn shouts_and_capitals() {
+        let found = ["DOG", "THE END!", "TV", "I", "Dog", "", "5", "\u{d1}U"].map(|text| is_shouted(text.as_bytes()));
+        assert_eq!(found, [true, true, true, false, false, false, false, true]);
+        let mut restore = Restore::new(Case::AsIs);
+        let mut lettering = Lettering { restore: &mut restore, capital: true };
+        assert_eq!("(\u{f1}u \u{f1}u)".chars().map(|c| lettering.push(c)).collect::<String>(), "(\u{d1}u \u{f1}u)");
     }
 
     proptest! {

@@ -3,6 +3,8 @@
 use super::{LimitArgs, parse_blob, print, read_blob};
 use crate::shortlist::section_bytes;
 use anyhow::{Context, Result};
+use latimer::blob::glossary::GlossaryKind;
+use latimer::blob::guide::StandInKind;
 use latimer::blob::layout::{Role, SectionKind};
 use latimer::blob::shortlist::block_count;
 use latimer::{ArenaPlan, Model};
@@ -41,6 +43,8 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         "macs": macs(&model),
         "flash": flash(&model),
         "shortlist": shortlist(&model),
+        "guide": guide(&model),
+        "glossary": glossary(&model),
         "arena": arena(&plan, limits),
         "stack_bound_bytes": crate::cost::STACK_BOUND,
         "tensors": model.blob().tensors().map(|t| tensor(&t)).collect::<Vec<_>>(),
@@ -169,6 +173,37 @@ fn shortlist(model: &Model<'_>) -> Value {
         "blocks_always_read": shortlist.always().iter().map(|bits| bits.count_ones()).sum::<u32>(),
         "listed_blocks": listed.iter().sum::<usize>(),
         "most_blocks_of_a_source_id": listed.iter().max(),
+    })
+}
+
+/// What guides translations; null where nothing does.
+fn guide(model: &Model<'_>) -> Value {
+    let Some(section) = model.blob().container().section(SectionKind::Guide) else { return Value::Null };
+    let guide = model.blob().guide();
+    let header = guide.header();
+    let words = |kind| guide.stand_ins(kind).map(|(source, _)| source).collect::<Vec<_>>();
+    json!({
+        "bytes": section.len(),
+        "aligned_block": header.aligned_block,
+        "aligned_head": header.aligned_head,
+        "target_tokens_per_source_token": f64::from(header.length_per_token) / 256.0,
+        "target_tokens_more": header.length_more,
+        "stand_ins_name": words(StandInKind::Name),
+        "stand_ins_number": words(StandInKind::Number),
+        "phrase_confidence_knots": header.phrase_knots,
+        "token_confidence_knots": header.token_knots,
+    })
+}
+
+/// What the glossary has; null where there is none.
+fn glossary(model: &Model<'_>) -> Value {
+    let Some(section) = model.blob().container().section(SectionKind::Glossary) else { return Value::Null };
+    let glossary = model.blob().glossary();
+    let kinds = || (0..glossary.len()).filter_map(|i| glossary.entry(i)).map(|(_, kind, _)| kind);
+    json!({
+        "bytes": section.len(),
+        "phrases": kinds().filter(|kind| *kind == GlossaryKind::Phrase).count(),
+        "terms": kinds().filter(|kind| *kind == GlossaryKind::Term).count(),
     })
 }
 

@@ -7,6 +7,7 @@ use crate::run::Choices;
 use crate::score::pairs::{MAX_REFERENCES, read_pairs};
 use anyhow::Result;
 use indicatif::ProgressBar;
+use latimer::blob::glossary::Glossary;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -44,7 +45,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         if std::io::stderr().is_terminal() { ProgressBar::new(phrases.len() as u64) } else { ProgressBar::hidden() };
     let text = args.around.options();
     let shortlist = !args.no_shortlist && model.blob().shortlist().is_some();
-    let choices = Choices { max_tokens: usize::MAX, shortlist, text, unknown: false };
+    let choices = Choices { max_tokens: usize::MAX, shortlist, text, unknown: false, glossary: Glossary::EMPTY };
     let judgement = judge(&model, args.limits.of(&model), choices, &phrases, || bar.inc(1));
     bar.finish_and_clear();
     let judgement = judgement?;

@@ -3,6 +3,7 @@
 mod around;
 pub mod eval;
 pub mod extras;
+pub mod glossary;
 pub mod guide;
 pub mod inspect;
 pub mod judge;

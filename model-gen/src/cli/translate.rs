@@ -6,6 +6,7 @@ use crate::import::language::unknown;
 use crate::run::{Choices, Translation, translate_all};
 use anyhow::{Context, Result, anyhow};
 use indicatif::ProgressBar;
+use latimer::blob::glossary::Glossary;
 use latimer::report::{ErrorReport, Report};
 use latimer::{Error, Limits, Model};
 use std::io::{BufRead, BufReader, ErrorKind, IsTerminal, Read, Write};
@@ -40,6 +41,9 @@ pub struct Args {
     /// Read all of the output matrix, not just the rows that the blob's shortlist has for a phrase.
     #[arg(long)]
     no_shortlist: bool,
+    /// Phrases and terms that come before those of the blob: lines of source, tab, target, or what `model-gen glossary` packed.
+    #[arg(long, value_name = "FILE", conflicts_with = "raw")]
+    glossary: Option<PathBuf>,
     #[command(flatten)]
     around: AroundArgs,
     /// With --json, tell which bytes of the source each piece of the target comes from.
@@ -63,7 +67,9 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         let latimer::Limits { source_tokens, target_tokens, text_bytes, .. } = limits;
         format!("limits of {source_tokens}/{target_tokens} tokens and {text_bytes} bytes: this model takes up to {most} tokens")
     })?;
-    let mut job = Job { args, model, limits, line: 0, failed: 0 };
+    let packed = args.glossary.as_deref().map(crate::glossary::load).transpose()?;
+    let glossary = packed.as_deref().map(Glossary::parse).transpose()?.unwrap_or(Glossary::EMPTY);
+    let mut job = Job { args, model, glossary, limits, line: 0, failed: 0 };
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
     let progress = if std::io::stderr().is_terminal() && args.text.is_empty() {
         ProgressBar::new_spinner().with_message("phrases")
@@ -113,6 +119,7 @@ fn read_batch(input: &mut BufReader<impl Read>) -> std::io::Result<Vec<Vec<u8>>>
 struct Job<'a> {
     args: &'a Args,
     model: Model<'a>,
+    glossary: Glossary<'a>,
     limits: Limits,
     line: usize,
     failed: usize,
@@ -129,7 +136,7 @@ impl Job<'_> {
         let max_tokens = self.args.max_tokens.map_or(usize::MAX, Into::into);
         let text = self.args.around.options();
         let shortlist = !self.args.no_shortlist && self.model.blob().shortlist().is_some();
-        let choices = Choices { max_tokens, shortlist, text, unknown: false };
+        let choices = Choices { max_tokens, shortlist, text, unknown: false, glossary: self.glossary };
         let translations = translate_all(&self.model, self.limits, choices, phrases, || progress.inc(1))?;
         let write = || -> Result<()> {
             for (phrase, translation) in phrases.iter().zip(translations) {

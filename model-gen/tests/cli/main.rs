@@ -2,6 +2,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod glossary;
 mod language;
 mod pack;
 mod shortlist;
