@@ -25,7 +25,7 @@ pub fn always(input: &[u8], said: &Said) -> Vec<String> {
         wrong.push("white space around it is another".to_owned());
     }
     wrong.extend(lost_digits(&source, said).map(|digits| format!("{digits} is lost in silence")));
-    for word in runs(target).filter(|word| !runs(&source).any(|run| run == *word)) {
+    if let Some(word) = runs(target).next().filter(|_| runs(&source).next().is_none()) {
         wrong.push(format!("`{word}` three times in a row"));
     }
     wrong
@@ -44,6 +44,7 @@ pub fn row(row: &Row, said: &Said) -> Vec<String> {
             }
             "equals" => target == value,
             "contains" => target.contains(value),
+            "space" => edges(target) == edges(&source),
             "starts" => target.starts_with(value),
             "ends" => ends(target, value),
             "case" => has_case(target, value),
@@ -113,8 +114,9 @@ fn count(text: &str, part: &str) -> usize {
 
 /// Whether a text ends with a mark, quotes and emoji after it aside; `none` of `none`.
 fn ends(text: &str, mark: &str) -> bool {
-    let behind = |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '”' | '»' | '\u{200d}' | '\u{fe0f}') || c > '\u{1f000}';
-    let text = if mark == ")" { text } else { text.trim_end_matches(behind) };
+    let behind =
+        |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '”' | '»' | '\u{200d}' | '\u{fe0f}') || c > '\u{1f000}';
+    let text = if mark == ")" || mark == "'" { text } else { text.trim_end_matches(behind) };
     match mark {
         "none" => !text.ends_with(['.', '!', '?', '…', ',', ':', ';']),
         "..." => text.ends_with("...") || text.ends_with('…'),
@@ -125,7 +127,8 @@ fn ends(text: &str, mark: &str) -> bool {
 
 fn has_case(text: &str, case: &str) -> bool {
     // Not of what must not be touched.
-    let plain = text.split_whitespace().filter(|word| !word.contains(|c: char| c.is_ascii_digit() || "@{/".contains(c)));
+    let plain =
+        text.split_whitespace().filter(|word| !word.contains(|c: char| c.is_ascii_digit() || "@{/".contains(c)));
     let letters = |word: &str| word.chars().filter(|c| c.is_alphabetic()).collect::<Vec<_>>();
     let mut words = plain.map(letters).filter(|letters| !letters.is_empty());
     match case {

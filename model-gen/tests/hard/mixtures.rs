@@ -9,14 +9,78 @@ use model_gen::testing::SplitMix64;
 const COUNT: usize = 2000;
 
 const FRAGMENTS: [&[u8]; 72] = [
-    b"the", b"cat", b"Hello", b"I", b"don't", b"WHERE", b"station", b"Tom", b"seven", b"very", b"Good morning", b"is",
-    b"a", b"of", b"please", b"zzz", b"McDonald", b"iPhone", b"12", b"$3.50", b"10:30", b"555-1234", b"(212) 555-0199",
-    b"2025-01-31", b"50 %", b"3rd", b"v1.2", b"0xff", b"A4-B5", b"1,000,000", b"https://x.org/a?b=1", b"a@b.com",
-    b"{x}", b"{{a.b}}", b"%1$s", b"%d", b"<b>", b"</b>", b"<a href=\"x\">", b"&amp;", b"\xf0\x9f\x98\x80",
-    b"1\xef\xb8\x8f\xe2\x83\xa3", b"\xf0\x9f\x87\xaa\xf0\x9f\x87\xb8", b"\xe6\x97\xa5\xe6\x9c\xac",
-    b"\xd7\xa9\xd7\x9c\xd7\x95\xd7\x9d", b"\xc3\xb1", b"e\xcc\x81", b".", b"!", b"?", b"...", b"\xe2\x80\xa6", b",", b":",
-    b";", b"\"", b"'", b"(", b")", b"\xe2\x80\x94", b"\n", b"\n\n", b"\r\n", b"\t", b"   ", b"\xe3\x80\x80",
-    b"\xc2\xa0", b"\x00", b"\xff", b"\xe2\x82", b"\xef\xbb\xbf", b">>spa<<",
+    b"the",
+    b"cat",
+    b"Hello",
+    b"I",
+    b"don't",
+    b"WHERE",
+    b"station",
+    b"Tom",
+    b"seven",
+    b"very",
+    b"Good morning",
+    b"is",
+    b"a",
+    b"of",
+    b"please",
+    b"zzz",
+    b"McDonald",
+    b"iPhone",
+    b"12",
+    b"$3.50",
+    b"10:30",
+    b"555-1234",
+    b"(212) 555-0199",
+    b"2025-01-31",
+    b"50 %",
+    b"3rd",
+    b"v1.2",
+    b"0xff",
+    b"A4-B5",
+    b"1,000,000",
+    b"https://x.org/a?b=1",
+    b"a@b.com",
+    b"{x}",
+    b"{{a.b}}",
+    b"%1$s",
+    b"%d",
+    b"<b>",
+    b"</b>",
+    b"<a href=\"x\">",
+    b"&amp;",
+    b"\xf0\x9f\x98\x80",
+    b"1\xef\xb8\x8f\xe2\x83\xa3",
+    b"\xf0\x9f\x87\xaa\xf0\x9f\x87\xb8",
+    b"\xe6\x97\xa5\xe6\x9c\xac",
+    b"\xd7\xa9\xd7\x9c\xd7\x95\xd7\x9d",
+    b"\xc3\xb1",
+    b"e\xcc\x81",
+    b".",
+    b"!",
+    b"?",
+    b"...",
+    b"\xe2\x80\xa6",
+    b",",
+    b":",
+    b";",
+    b"\"",
+    b"'",
+    b"(",
+    b")",
+    b"\xe2\x80\x94",
+    b"\n",
+    b"\n\n",
+    b"\r\n",
+    b"\t",
+    b"   ",
+    b"\xe3\x80\x80",
+    b"\xc2\xa0",
+    b"\x00",
+    b"\xff",
+    b"\xe2\x82",
+    b"\xef\xbb\xbf",
+    b">>spa<<",
 ];
 
 /// Fragments next to each other, with a space between most.
@@ -57,6 +121,9 @@ fn check(translator: &mut Translator, text: &[u8], options: TextOptions) -> Vec<
         let outcome = translator.translate_text(text, options, &mut (), &mut target)?;
         Ok::<_, Error>(Said { text: target, warnings: outcome.warnings })
     };
+    if std::env::var_os("LATIMER_SHOW").is_some() {
+        println!("{:?} {options:?}", String::from_utf8_lossy(text));
+    }
     let said = say(text);
     // Something else in between leaves no trace.
     let _ = say(b"Another 3 words.");
@@ -90,8 +157,10 @@ fn check(translator: &mut Translator, text: &[u8], options: TextOptions) -> Vec<
 #[test]
 fn mixtures_of_all_kinds_keep_what_they_must() {
     let mut random = SplitMix64::new(2000);
-    let inputs: Vec<(Vec<u8>, TextOptions)> = (0..COUNT).map(|_| (mixture(&mut random), options(&mut random))).collect();
-    let check = |translator: &mut Translator, (text, options): &(Vec<u8>, TextOptions)| check(translator, text, *options);
+    let inputs: Vec<(Vec<u8>, TextOptions)> =
+        (0..COUNT).map(|_| (mixture(&mut random), options(&mut random))).collect();
+    let check =
+        |translator: &mut Translator, (text, options): &(Vec<u8>, TextOptions)| check(translator, text, *options);
     none_wrong(each(Limits::DEFAULT, &inputs, check).concat());
 }
 

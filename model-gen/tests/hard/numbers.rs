@@ -57,7 +57,7 @@ fn number(kind: char, random: &mut SplitMix64) -> String {
         },
         'T' => match below(3) {
             0 => format!("{}:{:02}", below(24), below(60)),
-            1 => format!("{} p.m.", 1 + below(12)),
+            1 => format!("{} pm", 1 + below(12)),
             _ => format!("{}:{:02} am", 1 + below(12), below(60)),
         },
         'D' => match below(4) {
@@ -103,9 +103,8 @@ fn numbers_stand_in_the_translation() {
     let mut random = SplitMix64::new(500);
     let phrases: Vec<String> = (0..COUNT).map(|n| phrase(TEMPLATES[n % TEMPLATES.len()], &mut random)).collect();
     assert!(phrases.iter().all(|phrase| digits(phrase).next().is_some()));
-    let said = each(Limits::DEFAULT, &phrases, |translator, phrase| {
-        say(translator, phrase.as_bytes(), TextOptions::DEFAULT)
-    });
+    let said =
+        each(Limits::DEFAULT, &phrases, |translator, phrase| say(translator, phrase.as_bytes(), TextOptions::DEFAULT));
     let (mut kept, mut wrong) = (0, Vec::new());
     for (phrase, said) in phrases.iter().zip(&said) {
         let lost: Vec<&str> = lost_digits(phrase, said).collect();
