@@ -5,7 +5,7 @@ use super::prepare::Preparation;
 use crate::arena::{Carver, Limits};
 use crate::blob::guide::Guide;
 use crate::error::Error;
-use crate::phrase::chars::{char_at, char_before, is_digit, is_letter, is_space};
+use crate::phrase::chars::{char_at, char_before, chars, chars_from, is_digit, is_letter, is_space};
 use crate::search::Token;
 use crate::text::{Detokenizer, EncodeWork, Node, SourceSpan, Tokenizer};
 use bytemuck::{Pod, Zeroable};
@@ -207,29 +207,38 @@ impl Draft<'_> {
 
     /// Places all spans of a part; false where one has no place of its own.
     pub(super) fn place(&self, text: &[u8], part: &Part, guide: &Guide, inserts: &mut Inserts) -> bool {
+        // Marks don't overtake each other: a tag that closes stays behind the one that opens.
+        let mut last_mark = 0;
         part.spans().iter().enumerate().all(|(number, span)| {
             let place = match span.role {
-                Role::StandIn(kind, which) => guide
-                    .stand_ins(kind)
-                    .nth(which as usize)
-                    .and_then(|(_, target)| self.only(target.as_bytes()))
-                    .or_else(|| self.aligned(part, span)),
-                Role::Mark => self.beside(text, part, span),
+                Role::StandIn(kind, which) => {
+                    let word = guide.stand_ins(kind).nth(which as usize).map_or("", |(_, target)| target);
+                    let mut places = self.places(word.as_bytes());
+                    match (places.next(), places.next()) {
+                        (None, _) => self.aligned(part, span),
+                        (place, None) => place,
+                        // The model made it up, at least once.
+                        _ => None,
+                    }
+                }
+                Role::Mark => self
+                    .beside(text, part, span)
+                    .filter(|place| core::mem::replace(&mut last_mark, place.start) <= place.start),
             };
             place.is_some_and(|place| inserts.add(place, What::Span(number)))
         })
     }
 
-    /// Where `word` stands in the draft, as a word and once.
-    fn only(&self, word: &[u8]) -> Option<Range<usize>> {
+    /// Where `word` stands in the draft as a word.
+    fn places(&self, word: &[u8]) -> impl Iterator<Item = Range<usize>> {
         let part_of_word = |c: char| is_letter(c) || is_digit(c);
-        let mut places = self.text.windows(word.len().max(1)).enumerate().filter(|&(at, bytes)| {
+        let windows = self.text.windows(word.len().max(1)).enumerate();
+        let places = windows.filter(move |&(at, bytes)| {
             bytes == word
                 && !char_before(self.text, at).is_some_and(part_of_word)
                 && !char_at(self.text, at + word.len()).is_some_and(part_of_word)
         });
-        let (at, _) = places.next()?;
-        places.next().is_none().then(|| at..at + word.len())
+        places.map(move |(at, _)| at..at + word.len())
     }
 
     /// The words of the draft that were made from a span, if they are neighbours.
@@ -260,6 +269,13 @@ impl Draft<'_> {
             let source = self.source_of(said);
             !bytes.is_empty() && !source.is_empty() && near(&source)
         });
+        let inside = |c: char| is_letter(c) || is_digit(c);
+        let mut follows = chars_from(text, span.end()).take_while(|(at, _)| at.start < part.end);
+        if blank_before && !follows.any(|(_, c)| inside(c)) {
+            // Behind all words, before the marks that end the sentence.
+            let at = chars(self.text).filter(|(_, c)| inside(*c)).last().map_or(0, |(at, _)| at.end);
+            return Some(at..at);
+        }
         if blank_before {
             // Of the tokens made from what follows, the one that was made from the first of it.
             let first = made.min_by_key(|(bytes, said)| (self.source_of(said).start, bytes.start));

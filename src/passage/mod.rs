@@ -11,6 +11,7 @@
 //! which is found again in the translation; where it is not, the words that were made from it tell the place; where none were,
 //! the sentence is translated in parts around it.
 
+mod around;
 mod compose;
 mod draft;
 mod outcome;
@@ -85,6 +86,8 @@ pub struct Passage<'t> {
     case: Case,
     /// Its spans are not given to the model, not even as stand-ins.
     apart: bool,
+    /// Whether a part of it has been translated: the first has the marks that open it.
+    opened: bool,
     /// Where the next part ends at the latest.
     most: usize,
     /// Bytes written for earlier parts, and of this one.
@@ -106,6 +109,7 @@ impl<'t> Passage<'t> {
             sentence: 0..0,
             case: Case::AsIs,
             apart: false,
+            opened: false,
             most: usize::MAX,
             written: 0,
             written_of_part: 0,

@@ -1,5 +1,6 @@
 //! The pieces of work that a passage is done in.
 
+use super::around::{words_end, words_start};
 use super::compose::{Composition, Output, Style, copy, write_term};
 use super::draft::{Inserts, What};
 use super::part::{Part, Role, Span, next_span, term};
@@ -10,7 +11,8 @@ use crate::blob::glossary::{Glossary, GlossaryKind, words_of};
 use crate::error::Error;
 use crate::observe::Observer;
 use crate::phrase::case::{Case, Lettering, Restore, case_of, is_shouted};
-use crate::phrase::chars::{char_before, chars, is_letter, is_lower, is_space, is_upper};
+use crate::phrase::chars::{char_at, char_before, chars, chars_from, is_letter, is_lower, is_space, is_upper};
+use crate::phrase::kept::{digits_kept, first_repeat};
 use crate::phrase::punctuation::{Edit, Final, adjust, final_of, final_stop, opening};
 use crate::phrase::sentence;
 use crate::search::Guard;
@@ -31,6 +33,9 @@ impl<'t> Passage<'t> {
             let len = self.text.len().saturating_sub(rest.len());
             self.code = self.text.get(..len).filter(|_| code.is_some()).unwrap_or_default();
             self.at = self.code.len();
+            if core::str::from_utf8(self.text).is_err() {
+                self.outcome.warnings.add(Warnings::INVALID);
+            }
         }
         let next = match self.options.sentences {
             true => sentence::next(self.text, self.at),
@@ -43,7 +48,7 @@ impl<'t> Passage<'t> {
         };
         self.copy(sentence.start, out)?;
         self.sentence = sentence.clone();
-        (self.apart, self.most, self.case) = (false, usize::MAX, Case::AsIs);
+        (self.apart, self.opened, self.most, self.case) = (false, false, usize::MAX, Case::AsIs);
         if self.options.casing {
             translator.part = self.part_of(translator);
             // Relative to the sentence.
@@ -97,14 +102,14 @@ impl<'t> Passage<'t> {
     /// All of the sentence that is left, with its spans.
     fn part_of(&self, translator: &Translator<'_>) -> Part {
         let range = self.at..self.sentence.end;
-        if !self.options.protect && !self.options.glossary {
-            return Part::of(self.text, range, |_, _| None);
-        }
         let glossaries = glossaries(translator);
         let glossaries = if self.options.glossary { &glossaries[..] } else { &[] };
         let tokenizer = translator.blob.tokenizer();
-        let (protect, text) = (self.options.protect, self.text);
+        let (protect, looks, text) = (self.options.protect, self.options.protect || self.options.glossary, self.text);
         let mut part = Part::of(text, range, |text, at| {
+            if !looks {
+                return None;
+            }
             let mut at = at;
             loop {
                 let span = next_span(text, at, tokenizer, glossaries)?;
@@ -126,6 +131,10 @@ impl<'t> Passage<'t> {
         if start >= self.sentence.end {
             return Ok(State::Sentence);
         }
+        if start >= self.most {
+            // What was to be the next part had nothing to translate.
+            self.most = usize::MAX;
+        }
         let mut part = self.part_of(translator);
         if let Some(first) = part.spans().first().copied() {
             let leads = first.start() == start && (self.apart || first.role == Role::Mark);
@@ -146,6 +155,14 @@ impl<'t> Passage<'t> {
         }
         let end = self.trimmed(part.start..part.end).map_or(part.end, |range| range.end);
         part.shorten(end);
+        if self.options.punctuation && part.has_words(self.text) {
+            part.shorten(words_end(self.text, &part));
+            let words = words_start(self.text, &part, start > self.sentence.start);
+            if words > start {
+                self.copy(words, out)?;
+                return Ok(State::Part);
+            }
+        }
         if !part.has_words(self.text) {
             // Terms among it are no copies.
             match part.spans().first().copied() {
@@ -236,6 +253,15 @@ impl<'t> Passage<'t> {
             Ok(_) | Err(Error::TextTooLong { .. } | Error::TooManyTokens { .. }) => {
                 let text = self.part_text(part);
                 let end = part.start + sentence::cut(text, (text.len() / 4 * 3).clamp(1, u16::MAX as usize));
+                // A word that the model has no room for is kept.
+                let letter = |c: Option<char>| c.is_some_and(|c| is_upper(c) || is_lower(c));
+                if letter(char_before(self.text, end)) && letter(char_at(self.text, end)) {
+                    let word = chars_from(self.text, end).take_while(|(at, c)| at.start < part.end && is_letter(*c));
+                    let end = word.last().map_or(end, |(at, _)| at.end);
+                    self.outcome.warnings.add(Warnings::SPLIT);
+                    self.copy(end, out)?;
+                    return Ok(State::Part);
+                }
                 let mut shorter = *part;
                 shorter.shorten(end);
                 if shorter.end >= part.end {
@@ -309,7 +335,10 @@ impl<'t> Passage<'t> {
     #[inline(never)]
     fn write_certain(&mut self, translator: &mut Translator<'_>, out: &mut impl Write) -> Result<(), Error> {
         let glossaries = glossaries(translator);
-        let Some((draft, _, blob, part)) = translator.draft(false)? else { return Ok(()) };
+        let Some((mut draft, sums, blob, part)) = translator.draft(false)? else { return Ok(()) };
+        if sums.words {
+            draft.text = first_repeat(draft.text);
+        }
         let mut keep = draft.text.iter().rposition(|&byte| byte == b' ').unwrap_or(0);
         while char_before(draft.text, keep).is_some_and(|c| !is_letter(c)) {
             keep = keep.saturating_sub(1);
@@ -339,6 +368,9 @@ impl<'t> Passage<'t> {
     ) -> Result<bool, Error> {
         let glossaries = glossaries(translator);
         let Some((mut draft, sums, blob, part)) = translator.draft(true)? else { return Ok(true) };
+        let whole = core::mem::take(&mut draft.text);
+        draft.text = if sums.words { first_repeat(whole) } else { whole };
+        let looped = sums.guarded || draft.text.len() < whole.len();
         draft.locate(&self.preparation(part, blob), blob.tokenizer())?;
         let language = blob.meta("target_language");
         let (opening, ending) = self.marks(part, draft.text, language);
@@ -361,7 +393,12 @@ impl<'t> Passage<'t> {
         self.written += output.len;
         self.written_of_part = 0;
         self.nats += sums.nats;
-        if sums.guarded {
+        self.opened = true;
+        // What stands for spans is found or the part is translated again; without spans digits are the model's.
+        if !self.options.protect && !digits_kept(self.part_text(part), draft.text) {
+            self.outcome.warnings.add(Warnings::LOST);
+        }
+        if looped {
             self.outcome.warnings.add(Warnings::LOOP);
         }
         Ok(true)
@@ -384,7 +421,14 @@ impl<'t> Passage<'t> {
         }
         let source = self.part_text(part);
         let mark = final_of(source);
-        (opening(draft, mark, matches!(language, Some("es" | "spa"))), adjust(draft, mark))
+        let spanish = matches!(language, Some("es" | "spa"));
+        // Of a sentence in parts the first has what opens all of it.
+        let sentence = self.text.get(self.sentence.clone()).unwrap_or_default();
+        let opening = match self.opened {
+            false => opening(draft, final_of(sentence), spanish),
+            true => opening(draft, Final::None, false),
+        };
+        (opening, adjust(draft, mark))
     }
 
     fn part_text(&self, part: &Part) -> &'t [u8] {

@@ -3,6 +3,7 @@
 
 pub(crate) mod case;
 pub(crate) mod chars;
+pub(crate) mod kept;
 pub(crate) mod punctuation;
 pub(crate) mod sentence;
 pub(crate) mod span;

@@ -51,6 +51,8 @@ impl Guard {
             let pair = rest.get(..2);
             again |= pair.is_some() && rest.windows(2).skip(1).any(|other| Some(other) == pair);
         }
+        // What repeats inside a word makes no repeated words.
+        (runs, again) = (runs.min(words.max(1)), again && words > 1);
         Guard { runs: runs.min(u8::MAX as usize) as u8, phrases: !again, words: words <= 2 && !again && runs == 1 }
     }
 

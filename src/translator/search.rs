@@ -18,6 +18,8 @@ pub(crate) struct Sums {
     /// Nats in Q7.
     pub nats: u32,
     pub guarded: bool,
+    /// Whether no word may come twice.
+    pub words: bool,
 }
 
 impl Translator<'_> {
@@ -128,7 +130,7 @@ impl Translator<'_> {
                 }
             }
         };
-        let mut sums = Sums::default();
+        let mut sums = Sums { words: search.rules.guard.words, ..Sums::default() };
         let note = |place, token: Token| {
             desk.note(place, token);
             sums.nats += u32::from(token.nats);

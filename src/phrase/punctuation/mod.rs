@@ -36,6 +36,11 @@ pub(crate) struct Edit {
     pub(crate) put: &'static str,
 }
 
+/// Bytes of the marks that a text ends in, if those are of [`Final::Other`].
+pub(crate) fn other_marks(text: &[u8]) -> usize {
+    text.len().saturating_sub(back(text, text.len(), &is_other))
+}
+
 /// What a text ends with; quotes, brackets, spaces and emoji after it don't matter.
 pub(crate) fn final_of(text: &[u8]) -> Final {
     Ending::of(text).mark
@@ -93,14 +98,17 @@ impl Ending {
         if start < end {
             return Ending { mark: class(text, start..end), marks: start..end, close };
         }
-        let other = back(text, close, &|c| {
-            matches!(c, ',' | ':' | ';' | '-' | '\u{2013}' | '\u{2014}' | '\u{60c}' | '\u{61b}' | '\u{3001}')
-                || matches!(c, '\u{ff0c}' | '\u{ff1a}' | '\u{ff1b}')
-        });
+        let other = back(text, close, &is_other);
         let mark = if other < close { Final::Other } else { Final::None };
         // "What?," ends in one run of marks.
         Ending { mark, marks: marks_before(text, other)..close, close }
     }
+}
+
+/// Whether `c` goes between phrases.
+fn is_other(c: char) -> bool {
+    matches!(c, ',' | ':' | ';' | '-' | '\u{2013}' | '\u{2014}' | '\u{60c}' | '\u{61b}' | '\u{3001}')
+        || matches!(c, '\u{ff0c}' | '\u{ff1a}' | '\u{ff1b}')
 }
 
 /// Start of the final marks before the byte `end`; French has spaces between them as well, "Vous plaisantez ? !".
