@@ -418,6 +418,7 @@ fn a_shortlist_is_the_phrase_s_own() {
         let (model, limits) = (Model::from_bytes(&bytes.0).unwrap(), Limits { beams, ..LIMITS });
         let (mut arena, mut other) = (Box::new(Aligned([0; 8192])), Box::new(Aligned([0xff; 8192])));
         let mut translator = model.translator(&mut arena.0, limits).unwrap();
+        translator.set_shortlist(false).unwrap();
         let whole = run(&mut translator, "x");
         assert!(whole.0.contains(&4), "{whole:?}");
         translator.set_shortlist(true).unwrap();

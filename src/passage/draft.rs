@@ -3,7 +3,7 @@
 use super::part::{MOST_SPANS, Part, Role, Span};
 use super::prepare::Preparation;
 use crate::arena::{Carver, Limits};
-use crate::blob::guide::Guide;
+use crate::blob::guide::{Guide, StandInKind};
 use crate::error::Error;
 use crate::phrase::chars::{char_at, char_before, chars, chars_from, is_digit, is_letter, is_space};
 use crate::search::Token;
@@ -215,6 +215,7 @@ impl Draft<'_> {
                     let word = guide.stand_ins(kind).nth(which as usize).map_or("", |(_, target)| target);
                     let mut places = self.places(word.as_bytes());
                     match (places.next(), places.next()) {
+                        (None, _) if kind == StandInKind::Number => self.other_number(part, guide),
                         (None, _) => self.aligned(part, span),
                         (place, None) => place,
                         // The model made it up, at least once.
@@ -241,7 +242,30 @@ impl Draft<'_> {
         places.map(move |(at, _)| at..at + word.len())
     }
 
-    /// The words of the draft that were made from a span, if they are neighbours.
+    /// The one word with digits that is no stand-in: what the model made of one.
+    fn other_number(&self, part: &Part, guide: &Guide) -> Option<Range<usize>> {
+        let is_stand_in = |word: &[u8]| {
+            part.spans().iter().any(|span| match span.role {
+                Role::StandIn(kind, which) => {
+                    guide.stand_ins(kind).nth(which as usize).is_some_and(|(_, target)| target.as_bytes() == word)
+                }
+                Role::Mark => false,
+            })
+        };
+        let mut found: Option<Range<usize>> = None;
+        for (at, _) in chars(self.text).filter(|(_, c)| is_digit(*c)) {
+            if found.as_ref().is_some_and(|found| at.start < found.end) {
+                continue;
+            }
+            let word = self.word(at);
+            if !is_stand_in(self.text.get(word.clone()).unwrap_or_default()) && found.replace(word).is_some() {
+                return None;
+            }
+        }
+        found
+    }
+
+    /// The word of the draft that was made from a span, if it is one.
     fn aligned(&self, part: &Part, span: &Span) -> Option<Range<usize>> {
         let span = span.start() - part.start..span.end() - part.start;
         let mut found: Option<Range<usize>> = None;
@@ -253,7 +277,7 @@ impl Draft<'_> {
             let word = self.word(bytes);
             match &mut found {
                 None => found = Some(word),
-                Some(found) if word.start <= found.end + 1 => found.end = found.end.max(word.end),
+                Some(found) if *found == word => {}
                 Some(_) => return None,
             }
         }
