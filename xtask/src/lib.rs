@@ -10,6 +10,7 @@ pub mod firmware;
 pub mod generated;
 pub mod machines;
 pub mod paths;
+pub mod phrases;
 pub mod qemu;
 pub mod report;
 pub mod scores;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use xtask::{accuracy, bench, board, demo, docs, elf_check, machines::Engine, report, scores, ship, suite};
+use xtask::{accuracy, bench, board, demo, docs, elf_check, machines::Engine, phrases, report, scores, ship, suite};
 
 #[derive(Parser)]
 #[command(name = "cargo xtask", about = "Builds, boots, shows and tests latimer")]
@@ -49,6 +49,8 @@ enum Command {
     Accuracy(accuracy::Args),
     /// Count instructions of kernels, operators and phrases on the emulated boards, and write docs/performance.md.
     Bench(bench::Args),
+    /// Judge the shipped model on phrases as people type them, and write docs/phrases.md.
+    Phrases,
     /// Evaluate the shipped model in both engines, check the report in Chromium and write docs/report.png.
     Report(report::Args),
 }
@@ -75,6 +77,7 @@ fn run() -> anyhow::Result<()> {
         Command::Scores(args) => scores::run(&args),
         Command::Accuracy(args) => accuracy::run(&args),
         Command::Bench(args) => bench::run(&args),
+        Command::Phrases => phrases::run(),
         Command::Report(args) => report::run(&args),
         Command::Build { name, blob, engine } => board::build(&name, blob, engine),
     }
