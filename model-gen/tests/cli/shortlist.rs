@@ -19,7 +19,7 @@ const PHRASES: [&str; 8] = [
     "I want to eat.",
     "The train is late.",
     "Is the station open?",
-    "Good morning.",
+    "The morning is cold.",
     "The weather is nice today.",
     "I am at home.",
     "I want to see the train.",
