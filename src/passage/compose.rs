@@ -8,7 +8,9 @@ use crate::blob::guide::Guide;
 use crate::error::Error;
 use crate::observe::Observer;
 use crate::phrase::case::{Case, Restore};
-use crate::phrase::chars::{char_at, char_before, chars, chars_from, is_letter, is_space, is_upper, lower};
+use crate::phrase::chars::{
+    char_at, char_before, chars, chars_from, is_digit, is_letter, is_lower, is_space, is_upper, last, lower,
+};
 use core::fmt::Write;
 use core::ops::Range;
 
@@ -28,12 +30,20 @@ pub(super) struct Output<'w, W> {
     pub skip: usize,
     /// Bytes so far, those skipped with them.
     pub len: usize,
+    /// The last character so far.
+    last: char,
 }
 
-impl<W: Write> Output<'_, W> {
+impl<'w, W: Write> Output<'w, W> {
+    /// Of which nothing is there yet.
+    pub const fn new(out: &'w mut W, skip: usize) -> Self {
+        Output { out, skip, len: 0, last: ' ' }
+    }
+
     fn write(&mut self, text: &str) -> Result<(), Error> {
         let start = self.skip.saturating_sub(self.len).min(text.len());
         self.len += text.len();
+        self.last = last(text.as_bytes()).map_or(self.last, |(c, _)| c);
         // A character is written as a whole, so that the end of what is skipped is the end of one.
         match text.split_at_checked(start) {
             Some((_, rest)) if !rest.is_empty() => self.out.write_str(rest).map_err(|_| Error::OutputFull),
@@ -139,6 +149,12 @@ impl Composition<'_, '_, '_> {
             output.write(" ")?;
         }
         let words = self.text.get(span.range()).unwrap_or_default();
+        // Not made one word with what stands there now.
+        let joins = |c: char| is_digit(c) || is_upper(c) || is_lower(c);
+        let joined = char_before(self.text, span.start()).is_some_and(joins);
+        if !joined && joins(output.last) && char_at(words, 0).is_some_and(joins) {
+            output.write(" ")?;
+        }
         match term(self.glossaries, words).filter(|_| span.term) {
             Some(term) => output.write(term)?,
             None => {

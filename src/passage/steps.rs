@@ -11,7 +11,9 @@ use crate::blob::glossary::{Glossary, GlossaryKind};
 use crate::error::Error;
 use crate::observe::Observer;
 use crate::phrase::case::{Case, Restore, case_of};
-use crate::phrase::chars::{char_at, char_before, chars, chars_from, is_letter, is_lower, is_space, is_upper, upper};
+use crate::phrase::chars::{
+    char_at, char_before, chars, chars_from, is_digit, is_letter, is_lower, is_space, is_upper, upper,
+};
 use crate::phrase::kept::{digits_kept, first_repeat};
 use crate::phrase::punctuation::{Edit, Final, adjust, final_of, final_stop, opening};
 use crate::phrase::sentence;
@@ -73,7 +75,7 @@ impl<'t> Passage<'t> {
             (None, Some(target)) if !words.is_empty() => (target, text.get(marks..).unwrap_or_default()),
             _ => return Ok(false),
         };
-        let mut output = Output { out, skip: 0, len: 0 };
+        let mut output = Output::new(out, 0);
         let mut restore = Restore::new(self.case);
         let first_upper = !chars(text).next().is_some_and(|(_, c)| is_lower(c)) && self.case == Case::AsIs;
         for (n, c) in target.chars().enumerate() {
@@ -240,10 +242,11 @@ impl<'t> Passage<'t> {
             Ok(_) | Err(Error::TextTooLong { .. } | Error::TooManyTokens { .. }) => {
                 let text = self.part_text(part);
                 let end = part.start + sentence::cut(text, (text.len() / 4 * 3).clamp(1, u16::MAX as usize));
-                // A word that the model has no room for is kept.
-                let letter = |c: Option<char>| c.is_some_and(|c| is_upper(c) || is_lower(c));
-                if letter(char_before(self.text, end)) && letter(char_at(self.text, end)) {
-                    let word = chars_from(self.text, end).take_while(|(at, c)| at.start < part.end && is_letter(*c));
+                // A word or number that the model has no room for is kept.
+                let inside = |c: Option<char>| c.is_some_and(|c| is_upper(c) || is_lower(c) || is_digit(c));
+                if inside(char_before(self.text, end)) && inside(char_at(self.text, end)) {
+                    let word = chars_from(self.text, end)
+                        .take_while(|(at, c)| at.start < part.end && (is_letter(*c) || is_digit(*c)));
                     let end = word.last().map_or(end, |(at, _)| at.end);
                     self.outcome.warnings.add(Warnings::SPLIT);
                     self.copy(end, out)?;
@@ -339,7 +342,7 @@ impl<'t> Passage<'t> {
         let guide = blob.guide();
         let (text, draft, inserts) = (self.text, &draft, &inserts);
         let composition = Composition { text, part, glossaries: &glossaries, draft, inserts, style, guide };
-        let mut output = Output { out, skip: self.written_of_part, len: 0 };
+        let mut output = Output::new(out, self.written_of_part);
         composition.write(&mut output, 0, &mut ())?;
         self.written_of_part = self.written_of_part.max(output.len);
         Ok(())
@@ -375,7 +378,7 @@ impl<'t> Passage<'t> {
         let guide = blob.guide();
         let (text, draft, inserts) = (self.text, &draft, &inserts);
         let composition = Composition { text, part, glossaries: &glossaries, draft, inserts, style, guide };
-        let mut output = Output { out, skip: self.written_of_part, len: 0 };
+        let mut output = Output::new(out, self.written_of_part);
         composition.write(&mut output, self.written, observer)?;
         self.written += output.len;
         self.written_of_part = 0;
@@ -435,7 +438,7 @@ impl<'t> Passage<'t> {
 
     /// Copies the text up to `end`.
     fn copy(&mut self, end: usize, out: &mut impl Write) -> Result<(), Error> {
-        let mut output = Output { out, skip: 0, len: 0 };
+        let mut output = Output::new(out, 0);
         let bytes = self.text.get(self.at..end).unwrap_or_default();
         if !copy(bytes, &mut output)? {
             self.outcome.warnings.add(Warnings::INVALID);
