@@ -31,13 +31,23 @@ pub(super) struct Output<'w, W> {
     /// Bytes so far, those skipped with them.
     pub len: usize,
     /// The last character so far.
-    last: char,
+    pub last: char,
 }
 
 impl<'w, W: Write> Output<'w, W> {
-    /// Of which nothing is there yet.
-    pub const fn new(out: &'w mut W, skip: usize) -> Self {
-        Output { out, skip, len: 0, last: ' ' }
+    /// Of which nothing is there yet, behind the character `last`.
+    pub const fn new(out: &'w mut W, skip: usize, last: char) -> Self {
+        Output { out, skip, len: 0, last }
+    }
+
+    /// Keeps `words`, which come next, from being one word with what is there, unless they were in the source, where `before`
+    /// comes before them.
+    pub fn part_from(&mut self, words: &[u8], before: Option<char>) -> Result<(), Error> {
+        let joins = |c: char| is_digit(c) || is_upper(c) || is_lower(c);
+        if !before.is_some_and(joins) && joins(self.last) && char_at(words, 0).is_some_and(joins) {
+            self.write(" ")?;
+        }
+        Ok(())
     }
 
     fn write(&mut self, text: &str) -> Result<(), Error> {
@@ -149,12 +159,7 @@ impl Composition<'_, '_, '_> {
             output.write(" ")?;
         }
         let words = self.text.get(span.range()).unwrap_or_default();
-        // Not made one word with what stands there now.
-        let joins = |c: char| is_digit(c) || is_upper(c) || is_lower(c);
-        let joined = char_before(self.text, span.start()).is_some_and(joins);
-        if !joined && joins(output.last) && char_at(words, 0).is_some_and(joins) {
-            output.write(" ")?;
-        }
+        output.part_from(words, char_before(self.text, span.start()))?;
         match term(self.glossaries, words).filter(|_| span.term) {
             Some(term) => output.write(term)?,
             None => {

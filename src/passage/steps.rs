@@ -75,7 +75,7 @@ impl<'t> Passage<'t> {
             (None, Some(target)) if !words.is_empty() => (target, text.get(marks..).unwrap_or_default()),
             _ => return Ok(false),
         };
-        let mut output = Output::new(out, 0);
+        let mut output = Output::new(out, 0, self.last);
         let mut restore = Restore::new(self.case);
         let first_upper = !chars(text).next().is_some_and(|(_, c)| is_lower(c)) && self.case == Case::AsIs;
         for (n, c) in target.chars().enumerate() {
@@ -83,7 +83,7 @@ impl<'t> Passage<'t> {
             output.write_char(c)?;
         }
         copy(ending, &mut output)?;
-        self.written += output.len;
+        (self.written, self.last) = (self.written + output.len, output.last);
         self.at = self.sentence.end;
         Ok(true)
     }
@@ -342,7 +342,7 @@ impl<'t> Passage<'t> {
         let guide = blob.guide();
         let (text, draft, inserts) = (self.text, &draft, &inserts);
         let composition = Composition { text, part, glossaries: &glossaries, draft, inserts, style, guide };
-        let mut output = Output::new(out, self.written_of_part);
+        let mut output = Output::new(out, self.written_of_part, self.last);
         composition.write(&mut output, 0, &mut ())?;
         self.written_of_part = self.written_of_part.max(output.len);
         Ok(())
@@ -378,9 +378,9 @@ impl<'t> Passage<'t> {
         let guide = blob.guide();
         let (text, draft, inserts) = (self.text, &draft, &inserts);
         let composition = Composition { text, part, glossaries: &glossaries, draft, inserts, style, guide };
-        let mut output = Output::new(out, self.written_of_part);
+        let mut output = Output::new(out, self.written_of_part, self.last);
         composition.write(&mut output, self.written, observer)?;
-        self.written += output.len;
+        (self.written, self.last) = (self.written + output.len, output.last);
         self.written_of_part = 0;
         self.nats += sums.nats;
         self.opened = true;
@@ -431,19 +431,21 @@ impl<'t> Passage<'t> {
             return self.copy(span.end(), out);
         };
         out.write_str(term).map_err(|_| Error::OutputFull)?;
-        self.written += term.len();
+        (self.written, self.last) =
+            (self.written + term.len(), char_before(term.as_bytes(), term.len()).unwrap_or(' '));
         self.at = span.end();
         Ok(())
     }
 
     /// Copies the text up to `end`.
     fn copy(&mut self, end: usize, out: &mut impl Write) -> Result<(), Error> {
-        let mut output = Output::new(out, 0);
+        let mut output = Output::new(out, 0, self.last);
         let bytes = self.text.get(self.at..end).unwrap_or_default();
+        output.part_from(bytes, char_before(self.text, self.at))?;
         if !copy(bytes, &mut output)? {
             self.outcome.warnings.add(Warnings::INVALID);
         }
-        self.written += output.len;
+        (self.written, self.last) = (self.written + output.len, output.last);
         self.at = self.at.max(end);
         Ok(())
     }

@@ -3,6 +3,7 @@
 //! A board gets a few of each kind; all of them where `LATIMER_PHRASES` is set.
 
 mod common;
+#[allow(dead_code, reason = "boards have nothing to check but bits")]
 #[path = "../../model-gen/tests/hard/rows.rs"]
 mod rows;
 
