@@ -4,7 +4,7 @@
 use super::part::{Part, Role};
 use crate::blob::guide::StandInKind;
 use crate::phrase::chars::{
-    char_before, chars, chars_from, is_closing, is_digit, is_letter, is_opening, is_space, last,
+    char_at, char_before, chars, chars_from, is_closing, is_digit, is_letter, is_opening, is_space, last,
 };
 use crate::phrase::punctuation::other_marks;
 
@@ -61,7 +61,7 @@ pub(super) fn words_end(text: &[u8], part: &Part) -> usize {
             // Without what opens it.
             Some((c, len)) if is_closing(c) => {
                 let closes = end.saturating_sub(len);
-                if (part.start..closes).any(|at| opens_at(text, at)) {
+                if (part.start..closes).any(|at| opens_at(text, at) && same_kind(text, at, c)) {
                     return end;
                 }
                 len
@@ -78,6 +78,17 @@ pub(super) fn words_end(text: &[u8], part: &Part) -> usize {
 /// Whether a quote or bracket opens at a byte: it comes before a word and not after one.
 fn opens_at(text: &[u8], at: usize) -> bool {
     chars_from(text, at).next().is_some_and(|(_, c)| is_opening(c)) && !char_before(text, at).is_some_and(is_letter)
+}
+
+/// Whether what opens at a byte is of the kind that `closing` closes: brackets of one form, or any quotes.
+fn same_kind(text: &[u8], at: usize, closing: char) -> bool {
+    let kind = |c: char| match c {
+        '(' | ')' => 0,
+        '[' | ']' => 1,
+        '{' | '}' => 2,
+        _ => 3,
+    };
+    char_at(text, at).is_some_and(|c| kind(c) == kind(closing))
 }
 
 /// Whether letters are on both sides of a byte's character.

@@ -8,7 +8,9 @@ use crate::blob::guide::Guide;
 use crate::error::Error;
 use crate::observe::Observer;
 use crate::phrase::case::{Case, Lettering, Restore};
-use crate::phrase::chars::{char_at, char_before, chars, chars_from, is_letter, is_space, is_upper, lower};
+use crate::phrase::chars::{
+    char_at, char_before, chars, chars_from, is_digit, is_letter, is_lower, is_space, is_upper, last, lower,
+};
 use core::fmt::Write;
 use core::ops::Range;
 
@@ -30,12 +32,30 @@ pub(super) struct Output<'w, W> {
     pub skip: usize,
     /// Bytes so far, those skipped with them.
     pub len: usize,
+    /// The last character so far.
+    pub last: char,
 }
 
-impl<W: Write> Output<'_, W> {
+impl<'w, W: Write> Output<'w, W> {
+    /// Of which nothing is there yet, behind the character `last`.
+    pub const fn new(out: &'w mut W, skip: usize, last: char) -> Self {
+        Output { out, skip, len: 0, last }
+    }
+
+    /// Keeps `words`, which come next, from being one word with what is there, unless they were in the source, where `before`
+    /// comes before them.
+    pub fn part_from(&mut self, words: &[u8], before: Option<char>) -> Result<(), Error> {
+        let joins = |c: char| is_digit(c) || is_upper(c) || is_lower(c);
+        if !before.is_some_and(joins) && joins(self.last) && char_at(words, 0).is_some_and(joins) {
+            self.write(" ")?;
+        }
+        Ok(())
+    }
+
     fn write(&mut self, text: &str) -> Result<(), Error> {
         let start = self.skip.saturating_sub(self.len).min(text.len());
         self.len += text.len();
+        self.last = last(text.as_bytes()).map_or(self.last, |(c, _)| c);
         // A character is written as a whole, so that the end of what is skipped is the end of one.
         match text.split_at_checked(start) {
             Some((_, rest)) if !rest.is_empty() => self.out.write_str(rest).map_err(|_| Error::OutputFull),
@@ -151,6 +171,7 @@ impl Composition<'_, '_, '_> {
             output.write(" ")?;
         }
         let words = self.text.get(span.range()).unwrap_or_default();
+        output.part_from(words, char_before(self.text, span.start()))?;
         match term(self.glossaries, words).filter(|_| span.term) {
             Some(term) => write_term(term, lettering, output)?,
             None => {

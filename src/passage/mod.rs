@@ -92,6 +92,8 @@ pub struct Passage<'t> {
     most: usize,
     /// Bytes written for earlier parts, and of this one.
     written: usize,
+    /// The last character of them.
+    last: char,
     written_of_part: usize,
     nats: u32,
     outcome: Outcome,
@@ -112,6 +114,7 @@ impl<'t> Passage<'t> {
             opened: false,
             most: usize::MAX,
             written: 0,
+            last: ' ',
             written_of_part: 0,
             nats: 0,
             outcome: Outcome::NONE,

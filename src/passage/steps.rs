@@ -11,7 +11,9 @@ use crate::blob::glossary::{Glossary, GlossaryKind, words_of};
 use crate::error::Error;
 use crate::observe::Observer;
 use crate::phrase::case::{Case, Lettering, Restore, case_of, is_shouted};
-use crate::phrase::chars::{char_at, char_before, chars, chars_from, is_letter, is_lower, is_space, is_upper};
+use crate::phrase::chars::{
+    char_at, char_before, chars, chars_from, is_digit, is_letter, is_lower, is_space, is_upper,
+};
 use crate::phrase::kept::{digits_kept, first_repeat};
 use crate::phrase::punctuation::{Edit, Final, adjust, final_of, final_stop, opening};
 use crate::phrase::sentence;
@@ -70,7 +72,7 @@ impl<'t> Passage<'t> {
         let kinds = [GlossaryKind::Phrase, GlossaryKind::Term];
         let found = glossaries(translator).into_iter().find_map(|g| kinds.iter().find_map(|kind| g.find(*kind, words)));
         let Some(target) = found else { return Ok(false) };
-        let mut output = Output { out, skip: 0, len: 0 };
+        let mut output = Output::new(out, 0, self.last);
         let case = if self.options.casing && is_shouted(words) { Case::Upper } else { self.case };
         let mut restore = Restore::new(case);
         let mut lettering = Lettering { restore: &mut restore, capital: self.has_capital(words) };
@@ -88,7 +90,7 @@ impl<'t> Passage<'t> {
             }
             copy(ending, &mut output)?;
         }
-        self.written += output.len;
+        (self.written, self.last) = (self.written + output.len, output.last);
         self.at = self.sentence.end;
         Ok(true)
     }
@@ -253,10 +255,11 @@ impl<'t> Passage<'t> {
             Ok(_) | Err(Error::TextTooLong { .. } | Error::TooManyTokens { .. }) => {
                 let text = self.part_text(part);
                 let end = part.start + sentence::cut(text, (text.len() / 4 * 3).clamp(1, u16::MAX as usize));
-                // A word that the model has no room for is kept.
-                let letter = |c: Option<char>| c.is_some_and(|c| is_upper(c) || is_lower(c));
-                if letter(char_before(self.text, end)) && letter(char_at(self.text, end)) {
-                    let word = chars_from(self.text, end).take_while(|(at, c)| at.start < part.end && is_letter(*c));
+                // A word or number that the model has no room for is kept.
+                let inside = |c: Option<char>| c.is_some_and(|c| is_upper(c) || is_lower(c) || is_digit(c));
+                if inside(char_before(self.text, end)) && inside(char_at(self.text, end)) {
+                    let word = chars_from(self.text, end)
+                        .take_while(|(at, c)| at.start < part.end && (is_letter(*c) || is_digit(*c)));
                     let end = word.last().map_or(end, |(at, _)| at.end);
                     self.outcome.warnings.add(Warnings::SPLIT);
                     self.copy(end, out)?;
@@ -352,7 +355,7 @@ impl<'t> Passage<'t> {
         let guide = blob.guide();
         let (text, draft, inserts) = (self.text, &draft, &inserts);
         let composition = Composition { text, part, glossaries: &glossaries, draft, inserts, style, guide };
-        let mut output = Output { out, skip: self.written_of_part, len: 0 };
+        let mut output = Output::new(out, self.written_of_part, self.last);
         composition.write(&mut output, 0, &mut ())?;
         self.written_of_part = self.written_of_part.max(output.len);
         Ok(())
@@ -388,9 +391,9 @@ impl<'t> Passage<'t> {
         let guide = blob.guide();
         let (text, draft, inserts) = (self.text, &draft, &inserts);
         let composition = Composition { text, part, glossaries: &glossaries, draft, inserts, style, guide };
-        let mut output = Output { out, skip: self.written_of_part, len: 0 };
+        let mut output = Output::new(out, self.written_of_part, self.last);
         composition.write(&mut output, self.written, observer)?;
-        self.written += output.len;
+        (self.written, self.last) = (self.written + output.len, output.last);
         self.written_of_part = 0;
         self.nats += sums.nats;
         self.opened = true;
@@ -443,21 +446,22 @@ impl<'t> Passage<'t> {
         };
         let before = self.text.get(self.sentence.start..span.start()).unwrap_or_default();
         let capital = self.has_capital(words) && !chars(before).any(|(_, c)| is_letter(c));
-        let mut output = Output { out, skip: 0, len: 0 };
+        let mut output = Output::new(out, 0, self.last);
         write_term(term, Lettering { restore: &mut Restore::new(self.case), capital }, &mut output)?;
-        self.written += output.len;
+        (self.written, self.last) = (self.written + output.len, output.last);
         self.at = span.end();
         Ok(())
     }
 
     /// Copies the text up to `end`.
     fn copy(&mut self, end: usize, out: &mut impl Write) -> Result<(), Error> {
-        let mut output = Output { out, skip: 0, len: 0 };
+        let mut output = Output::new(out, 0, self.last);
         let bytes = self.text.get(self.at..end).unwrap_or_default();
+        output.part_from(bytes, char_before(self.text, self.at))?;
         if !copy(bytes, &mut output)? {
             self.outcome.warnings.add(Warnings::INVALID);
         }
-        self.written += output.len;
+        (self.written, self.last) = (self.written + output.len, output.last);
         self.at = self.at.max(end);
         Ok(())
     }

@@ -4,13 +4,14 @@
 //! Reference boards answer a sample of phrases, the others, which run the same code or nearly so, a few of it.
 //! `LATIMER_PHRASES=N` takes N phrases more than the built-in ones, on every board.
 
+mod common;
+
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use app::latimer::report::Report;
-use app::latimer::{AlignmentCrc, EngineKind, Limits, LogitsCrc, Model, TextOptions};
-use model_gen::aligned::AlignedBytes;
+use app::latimer::EngineKind;
+use common::host;
 use model_gen::cost::STACK_BOUND;
 use model_gen::pack::{Options, pack};
 use model_gen::testing::{RandomSpec, write_random_checkpoint};
@@ -56,33 +57,6 @@ fn phrases(others: usize) -> Vec<String> {
         Err(_) => println!("skipped: the test set is not here, {} phrases without it", phrases.len()),
     }
     phrases
-}
-
-/// What the host answers in JSON.
-fn host(blob: &Path, phrases: &[String], beams: u16) -> Vec<String> {
-    let limits = Limits { beams, ..app::LIMITS };
-    let blob = AlignedBytes::read(blob).unwrap();
-    let model = Model::from_bytes(&blob).unwrap();
-    let mut arena = AlignedBytes::zeroed(model.arena_len(limits).unwrap());
-    let mut translator = model.translator(&mut arena, limits).unwrap();
-    let mut lines = Vec::new();
-    for phrase in phrases {
-        let (mut crcs, mut target) = ((LogitsCrc::default(), AlignmentCrc::default()), String::new());
-        let outcome =
-            translator.translate_text(phrase.as_bytes(), TextOptions::DEFAULT, &mut crcs, &mut target).unwrap();
-        let asked = outcome.parts > 0;
-        let report = Report {
-            source_ids: if asked { translator.source_ids() } else { &[] },
-            target_ids: if asked { translator.target_ids() } else { &[] },
-            logits_crc: crcs.0.value(),
-            alignment_crc: crcs.1.value(),
-            ..Report::of(phrase, &target, &outcome)
-        };
-        let mut out = vec![0; 1 << 16];
-        let len = report.write(&mut out).unwrap();
-        lines.push(String::from_utf8(out[..len].to_vec()).unwrap());
-    }
-    lines
 }
 
 /// Compares host and boards on one blob.

@@ -154,9 +154,14 @@ fn check(translator: &mut Translator, text: &[u8], options: TextOptions) -> Vec<
     wrong.into_iter().map(show).collect()
 }
 
+/// `LATIMER_SEED=N` makes other mixtures.
+fn random(seed: u64) -> SplitMix64 {
+    SplitMix64::new(std::env::var("LATIMER_SEED").map_or(seed, |seed| seed.parse().expect("LATIMER_SEED is a number")))
+}
+
 #[test]
 fn mixtures_of_all_kinds_keep_what_they_must() {
-    let mut random = SplitMix64::new(2000);
+    let mut random = self::random(2000);
     let inputs: Vec<(Vec<u8>, TextOptions)> =
         (0..COUNT).map(|_| (mixture(&mut random), options(&mut random))).collect();
     let check =
@@ -167,7 +172,7 @@ fn mixtures_of_all_kinds_keep_what_they_must() {
 /// Limits with room for little, and several hypotheses.
 #[test]
 fn so_do_they_where_there_is_little_room() {
-    let mut random = SplitMix64::new(16);
+    let mut random = self::random(16);
     let model = Model::from_bytes(blob()).unwrap();
     let mut wrong = Vec::new();
     for beams in 1..=4 {
