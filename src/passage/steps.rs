@@ -14,7 +14,7 @@ use crate::phrase::case::{Case, Lettering, Restore, case_of, is_shouted};
 use crate::phrase::chars::{
     char_at, char_before, chars, chars_from, is_digit, is_letter, is_lower, is_space, is_upper,
 };
-use crate::phrase::kept::{digits_kept, first_repeat};
+use crate::phrase::kept::{digits_kept, first_words};
 use crate::phrase::punctuation::{Edit, Final, adjust, final_of, final_stop, opening};
 use crate::phrase::sentence;
 use crate::search::Guard;
@@ -340,7 +340,7 @@ impl<'t> Passage<'t> {
         let glossaries = glossaries(translator);
         let Some((mut draft, sums, blob, part)) = translator.draft(false)? else { return Ok(()) };
         if sums.words {
-            draft.text = first_repeat(draft.text);
+            draft.text = first_words(draft.text, self.most_words(part));
         }
         let mut keep = draft.text.iter().rposition(|&byte| byte == b' ').unwrap_or(0);
         while char_before(draft.text, keep).is_some_and(|c| !is_letter(c)) {
@@ -372,7 +372,7 @@ impl<'t> Passage<'t> {
         let glossaries = glossaries(translator);
         let Some((mut draft, sums, blob, part)) = translator.draft(true)? else { return Ok(true) };
         let whole = core::mem::take(&mut draft.text);
-        draft.text = if sums.words { first_repeat(whole) } else { whole };
+        draft.text = if sums.words { first_words(whole, self.most_words(part)) } else { whole };
         let looped = sums.guarded || draft.text.len() < whole.len();
         draft.locate(&self.preparation(part, blob), blob.tokenizer())?;
         let language = blob.meta("target_language");
@@ -405,6 +405,11 @@ impl<'t> Passage<'t> {
             self.outcome.warnings.add(Warnings::LOOP);
         }
         Ok(true)
+    }
+
+    /// Words that a short part may be translated by: one word is not explained.
+    fn most_words(&self, part: &Part) -> usize {
+        if part.words(self.text) + part.spans().len() <= 1 { 4 } else { usize::MAX }
     }
 
     /// How the draft of the part is written.

@@ -15,12 +15,13 @@ fn digits(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     text.split(|byte| !byte.is_ascii_digit()).filter(|run| !run.is_empty())
 }
 
-/// A text up to the first word that has been there before, whatever its case, without what is between.
+/// A text up to the first word that has been there before, whatever its case, without what is between; and no more than so many
+/// words.
 #[inline(never)]
-pub(crate) fn first_repeat(text: &[u8]) -> &[u8] {
+pub(crate) fn first_words(text: &[u8], most: usize) -> &[u8] {
     let mut end = 0;
     for (number, word) in words(text).enumerate() {
-        if words(text).take(number).any(|before| same(text, before, word.clone())) {
+        if number >= most || words(text).take(number).any(|before| same(text, before, word.clone())) {
             return text.get(..end).unwrap_or_default();
         }
         end = word.end;
@@ -56,11 +57,12 @@ mod tests {
 
     #[test]
     fn a_text_ends_before_a_word_comes_again() {
-        let cut = |text: &str| std::str::from_utf8(first_repeat(text.as_bytes())).unwrap().to_owned();
+        let cut = |text: &str| std::str::from_utf8(first_words(text.as_bytes(), 4)).unwrap().to_owned();
         use std::borrow::ToOwned;
         assert_eq!(cut("por favor, por"), "por favor");
         assert_eq!(cut("Yo yo."), "Yo");
         assert_eq!(cut("\u{bf}Es el Él?"), "\u{bf}Es el Él?");
+        assert_eq!(cut("uno dos, tres cuatro cinco."), "uno dos, tres cuatro");
         assert_eq!(cut(""), "");
     }
 }
