@@ -18,6 +18,7 @@ mod outcome;
 mod part;
 mod prepare;
 mod steps;
+mod write;
 
 pub(crate) use draft::{Desk, Draft, Said};
 pub use outcome::{Aligned, Outcome, TextOptions, Warnings};
