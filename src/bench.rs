@@ -332,7 +332,7 @@ pub fn argmax<M: Marks>(memory: &mut [u8], model: &Model<'_>) -> Option<u32> {
     fill(hidden, |i| signed(22, i, 15) as i16);
     let id = measure::<M, _>(|| {
         let scale = Int8.input_of_hidden(&output, hidden, 12, x);
-        let mut best = Best::new(header.pad_id);
+        let mut best = Best::new([header.pad_id, header.unk_id]);
         Int8.logits(&output, Rows::All, x, scale, |first, logits| best.offer(first, logits));
         best.id()
     });
