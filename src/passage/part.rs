@@ -48,9 +48,14 @@ impl Span {
 }
 
 /// The first span of `text` that starts at `from` or after it.
-pub(super) fn next_span(text: &[u8], from: usize, tokenizer: &Tokenizer, glossaries: &[Glossary]) -> Option<Span> {
+pub(super) fn next_span(
+    text: &[u8],
+    starts: Range<usize>,
+    tokenizer: &Tokenizer,
+    glossaries: &[Glossary],
+) -> Option<Span> {
     let unknown = |c: char| !tokenizer.knows(c);
-    let found = span::next(text, from, &unknown).map(|(range, kind)| {
+    let found = span::next(text, starts.clone(), &unknown).map(|(range, kind)| {
         let role = match kind {
             SpanKind::Number => Role::StandIn(StandInKind::Number, 0),
             SpanKind::Tag | SpanKind::Emoji => Role::Mark,
@@ -58,8 +63,8 @@ pub(super) fn next_span(text: &[u8], from: usize, tokenizer: &Tokenizer, glossar
         };
         Span::new(range, role, false)
     });
-    let before = found.map_or(text.len(), |span| span.start());
-    match (next_term(text, from..before, glossaries), found) {
+    let before = found.map_or(starts.end, |span| span.start());
+    match (next_term(text, starts.start..before, glossaries), found) {
         // A term may be part of an address.
         (Some(term), Some(found)) if term.start() == found.start() && term.end() < found.end() => Some(found),
         (term, found) => term.or(found),

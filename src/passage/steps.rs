@@ -16,6 +16,9 @@ use crate::search::Guard;
 use crate::translator::Translator;
 use core::fmt::Write;
 
+/// How many times more bytes than the limit on text a sentence is looked at for a part: spans may be longer than what stands in.
+const WINDOW: usize = 8;
+
 impl<'t> Passage<'t> {
     /// Copies what is before the next sentence; takes its translation from a glossary, or makes its parts the next to be done.
     #[inline(never)]
@@ -98,6 +101,9 @@ impl<'t> Passage<'t> {
     /// All of the sentence that is left, with its spans.
     fn part_of(&self, translator: &Translator<'_>) -> Part {
         let range = self.at..self.sentence.end;
+        // Of a sentence that is much too long no more is looked at than could be a part.
+        let window = WINDOW * translator.limits.text_bytes as usize;
+        let looked_at = range.end.min(range.start.saturating_add(window));
         let glossaries = glossaries(translator);
         let glossaries = if self.options.glossary { &glossaries[..] } else { &[] };
         let tokenizer = translator.blob.tokenizer();
@@ -108,7 +114,7 @@ impl<'t> Passage<'t> {
             }
             let mut at = at;
             loop {
-                let span = next_span(text, at, tokenizer, glossaries)?;
+                let span = next_span(text, at..looked_at, tokenizer, glossaries)?;
                 if protect || span.term {
                     return Some(span);
                 }
@@ -116,6 +122,10 @@ impl<'t> Passage<'t> {
             }
         });
         part.shorten(part.end.min(self.most));
+        if looked_at < part.end {
+            let seen = text.get(self.at..looked_at).unwrap_or_default();
+            part.shorten(self.at + sentence::cut(seen, seen.len()));
+        }
         part
     }
 

@@ -36,13 +36,17 @@ pub(crate) enum SpanKind {
 /// only starts like one.
 const LONGEST: usize = 512;
 
-/// The first span that starts at or after the byte `start`; of those that start there the longest. `unknown` says of a
+/// The first span that starts at one of the bytes `starts`; of those that start there the longest. `unknown` says of a
 /// character that the model's vocabulary lacks it.
 ///
 /// Every digit is in a span, and every unknown character.
-pub(crate) fn next(text: &[u8], start: usize, unknown: &impl Fn(char) -> bool) -> Option<(Range<usize>, SpanKind)> {
-    let mut before = char_before(text, start).unwrap_or(' ');
-    for (range, c) in chars_from(text, start) {
+pub(crate) fn next(
+    text: &[u8],
+    starts: Range<usize>,
+    unknown: &impl Fn(char) -> bool,
+) -> Option<(Range<usize>, SpanKind)> {
+    let mut before = char_before(text, starts.start).unwrap_or(' ');
+    for (range, c) in chars_from(text, starts.start).take_while(|(range, _)| range.start < starts.end) {
         if let Some((end, kind)) = longest(text, range.start, c, before, unknown) {
             return Some((range.start..end, kind));
         }

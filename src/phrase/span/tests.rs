@@ -10,7 +10,7 @@ use std::vec::Vec;
 fn spans(text: &[u8], unknown: impl Fn(char) -> bool) -> Vec<(Range<usize>, SpanKind)> {
     let mut found = vec![];
     let mut at = 0;
-    while let Some((range, kind)) = next(text, at, &unknown) {
+    while let Some((range, kind)) = next(text, at..text.len(), &unknown) {
         at = range.end;
         found.push((range, kind));
     }
@@ -153,7 +153,7 @@ fn check_any(text: &[u8], start: usize, unknown: impl Fn(char) -> bool) {
     let chars: Vec<_> = chars_from(text, start).collect();
     let mut at = start;
     let mut covered = vec![false; text.len()];
-    while let Some((range, _)) = next(text, at, &unknown) {
+    while let Some((range, _)) = next(text, at..text.len(), &unknown) {
         assert!(range.start >= at && range.start < range.end && range.end <= text.len(), "{range:?}");
         assert!(chars.iter().any(|(found, _)| found.start == range.start));
         assert!(chars.iter().any(|(found, _)| found.end == range.end));
@@ -198,7 +198,7 @@ fn hostile_texts_take_linear_time() {
 
 fn check_count(text: &[u8]) {
     let mut at = 0;
-    while let Some((range, _)) = next(text, at, &is_cyrillic) {
+    while let Some((range, _)) = next(text, at..text.len(), &is_cyrillic) {
         assert!(range.end > at);
         at = range.end;
     }
