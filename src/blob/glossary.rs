@@ -59,6 +59,8 @@ pub enum GlossaryKind {
 pub struct Glossary<'g> {
     entries: &'g [u8],
     text: &'g str,
+    /// Whether there are terms, for which every word has to be looked up.
+    terms: bool,
 }
 
 /// A text as keys are written: lower case, runs of whitespace as one blank, typographic apostrophes straight.
@@ -97,7 +99,7 @@ pub fn words_of(text: &[u8]) -> Range<usize> {
 
 impl<'g> Glossary<'g> {
     /// Of nothing.
-    pub const EMPTY: Glossary<'static> = Glossary { entries: &[], text: "" };
+    pub const EMPTY: Glossary<'static> = Glossary { entries: &[], text: "", terms: false };
 
     /// Reads and checks a glossary.
     ///
@@ -107,7 +109,7 @@ impl<'g> Glossary<'g> {
     pub fn parse(bytes: &'g [u8]) -> Result<Self, BlobError> {
         let malformed =
             |index: usize| BlobError::Malformed { section: SectionKind::Glossary as u32, index: index as u32 };
-        let glossary = Self::split(bytes).ok_or(malformed(0))?;
+        let mut glossary = Self::split(bytes).ok_or(malformed(0))?;
         let mut before: Option<(&str, GlossaryKind)> = None;
         for index in 0..glossary.len() {
             let (key, kind, target) = glossary.entry(index).ok_or(malformed(index))?;
@@ -115,6 +117,7 @@ impl<'g> Glossary<'g> {
                 return Err(malformed(index));
             }
             before = Some((key, kind));
+            glossary.terms |= kind == GlossaryKind::Term;
         }
         Ok(glossary)
     }
@@ -124,12 +127,17 @@ impl<'g> Glossary<'g> {
         let (_, rest) = bytes.split_at_checked(GlossaryHeader::SIZE)?;
         let (entries, text) = rest.split_at_checked((header.entries as usize).checked_mul(GlossaryEntry::SIZE)?)?;
         let text = core::str::from_utf8(text).ok()?;
-        (text.len() == header.text_len as usize).then_some(Glossary { entries, text })
+        (text.len() == header.text_len as usize).then_some(Glossary { entries, text, terms: false })
     }
 
     /// Number of entries.
     pub const fn len(&self) -> usize {
         self.entries.len() / GlossaryEntry::SIZE
+    }
+
+    /// Whether some are terms.
+    pub const fn has_terms(&self) -> bool {
+        self.terms
     }
 
     /// Whether there are none.

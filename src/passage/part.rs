@@ -94,7 +94,7 @@ fn is_end(text: &[u8], end: usize) -> bool {
 
 /// The first term that starts in `range`, or at its end: the longest of those that do there.
 fn next_term(text: &[u8], range: Range<usize>, glossaries: &[Glossary]) -> Option<Span> {
-    if glossaries.iter().all(|glossary| glossary.is_empty()) {
+    if !glossaries.iter().any(|glossary| glossary.has_terms()) {
         return None;
     }
     let is_in_term = |c: char| is_letter(c) || is_digit(c);
