@@ -79,6 +79,8 @@ pub struct Translator<'m> {
     /// Of the hypothesis that is the target ids, Q24.
     score: Option<i64>,
     chosen_number: usize,
+    /// Whether the search was ended on request.
+    stopped: bool,
 }
 
 impl fmt::Debug for Translator<'_> {
@@ -141,6 +143,7 @@ impl<'m> Translator<'m> {
             search: None,
             score: None,
             chosen_number: 0,
+            stopped: false,
             region: carver.rest(),
             cross_len: 0,
             source_len: 0,

@@ -57,25 +57,31 @@ impl<'d> Desk<'d> {
     }
 
     /// The draft of the first `count` tokens; the end of sentence writes nothing.
-    pub fn draft(self, count: usize, eos: u16, mut detokenizer: Detokenizer, ended: bool) -> Result<Draft<'d>, Error> {
+    pub fn draft(self, count: usize, eos: u16, mut detokenizer: Detokenizer, ended: bool) -> Draft<'d> {
         let Desk { prepared, text, nodes, sources, said, draft } = self;
         let said = said.get_mut(..count).unwrap_or_default();
         let mut writer = SliceWriter { out: draft, len: 0 };
+        let mut cut = false;
         for said in said.iter_mut() {
-            if said.id != eos {
-                detokenizer.push(said.id, &mut writer)?;
+            let before = writer.len;
+            // What there is no room for ends it, as a limit on tokens does.
+            if said.id != eos && !cut && detokenizer.push(said.id, &mut writer).is_err() {
+                (cut, writer.len) = (true, before);
             }
             said.end = writer.len as u16;
         }
-        if ended {
-            detokenizer.finish(&mut writer)?;
+        if ended && !cut {
+            let before = writer.len;
+            if detokenizer.finish(&mut writer).is_err() {
+                (cut, writer.len) = (true, before);
+            }
         }
         let SliceWriter { out, len } = writer;
         if let Some(last) = said.last_mut() {
             last.end = len as u16;
         }
         let draft = out.get(..len).unwrap_or_default();
-        Ok(Draft { text: draft, said, sources, prepared, normalized: text, nodes })
+        Draft { text: draft, said, cut, sources, prepared, normalized: text, nodes }
     }
 }
 
@@ -99,6 +105,8 @@ impl fmt::Write for SliceWriter<'_> {
 pub(crate) struct Draft<'d> {
     pub text: &'d [u8],
     pub said: &'d [Said],
+    /// Whether there was no room for all of it.
+    pub cut: bool,
     sources: &'d mut [SourceSpan],
     prepared: &'d mut [u8],
     normalized: &'d mut [u8],
@@ -185,8 +193,10 @@ impl Draft<'_> {
         known.iter_mut().skip(starts).for_each(|span| span.start = whole);
         known.iter_mut().skip(ends).for_each(|span| span.end = whole);
         for span in known {
-            while span.start < span.end && char_at(text, base + span.start as usize).is_some_and(is_space) {
-                span.start += 1;
+            while span.start < span.end
+                && let Some(c) = char_at(text, base + span.start as usize).filter(|c| is_space(*c))
+            {
+                span.start = span.end.min(span.start + c.len_utf8() as u16);
             }
         }
         // The end of sentence.
@@ -240,6 +250,12 @@ impl Draft<'_> {
                 && !char_at(self.text, at + word.len()).is_some_and(part_of_word)
         });
         places.map(move |(at, _)| at..at + word.len())
+    }
+
+    /// Whether there are digits where nothing is put in: the source has none outside its spans.
+    pub(super) fn has_other_digits(&self, inserts: &Inserts) -> bool {
+        let inside = |at: usize| inserts.as_slice().iter().any(|insert| (insert.start..insert.end).contains(&at));
+        chars(self.text).any(|(at, c)| is_digit(c) && !inside(at.start))
     }
 
     /// The one word with digits that is no stand-in: what the model made of one.
@@ -314,8 +330,10 @@ impl Draft<'_> {
     /// The word that has the bytes of a token, without the blank before it.
     fn word(&self, Range { mut start, mut end }: Range<usize>) -> Range<usize> {
         let inside = |c: char| is_letter(c) || is_digit(c);
-        while start < end && char_at(self.text, start).is_some_and(is_space) {
-            start += 1;
+        while start < end
+            && let Some(c) = char_at(self.text, start).filter(|c| is_space(*c))
+        {
+            start = end.min(start + c.len_utf8());
         }
         while let Some(c) = char_before(self.text, start).filter(|c| inside(*c)) {
             start -= c.len_utf8();

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! A [`Passage`] is a text on its way. Each [`advance`](Passage::advance) does a bounded piece of the work, at most a block of the
-//! encoder or a token of each hypothesis, so that firmware can feed a watchdog, or do something else, in between. What the model
+//! encoder, a token of each hypothesis or a look at a sentence, so that firmware can feed a watchdog, or do something else, in between. What the model
 //! must not touch (numbers, codes, addresses, ...) is replaced by a word that the model is known to carry over (a *stand-in*),
 //! which is found again in the translation; where it is not, the words that were made from it tell the place; where none were,
 //! the sentence is translated in parts around it.
@@ -170,8 +170,13 @@ impl Passage<'_> {
     ) -> Result<Outcome, Error> {
         if self.state == State::Searching {
             translator.stop_search()?;
-            if !translator.target_ids().is_empty() {
-                self.searched(false, translator, observer, out)?;
+            let untold = !translator.target_ids().is_empty()
+                && self.searched(false, translator, observer, out)? == State::Part
+                && self.at < translator.part.end;
+            // Spans without a place in what there is.
+            if untold {
+                self.copy(translator.part.end, out)?;
+                self.outcome.warnings.add(Warnings::LOST);
             }
         }
         if self.state != State::Done {

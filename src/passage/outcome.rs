@@ -19,12 +19,21 @@ pub struct TextOptions {
     pub guards: bool,
     /// Phrases and terms of the glossaries are taken from there.
     pub glossary: bool,
+    /// What is certain of a sentence is written while the rest is searched; the text is the same in the end.
+    pub stream: bool,
 }
 
 impl TextOptions {
     /// All of it.
-    pub const DEFAULT: TextOptions =
-        TextOptions { sentences: true, protect: true, casing: true, punctuation: true, guards: true, glossary: true };
+    pub const DEFAULT: TextOptions = TextOptions {
+        sentences: true,
+        protect: true,
+        casing: true,
+        punctuation: true,
+        guards: true,
+        glossary: true,
+        stream: true,
+    };
     /// None of it: the text is what the model gets.
     pub const RAW: TextOptions = TextOptions {
         sentences: false,
@@ -33,6 +42,7 @@ impl TextOptions {
         punctuation: false,
         guards: false,
         glossary: false,
+        stream: true,
     };
 }
 

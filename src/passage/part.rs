@@ -10,6 +10,9 @@ use core::ops::Range;
 /// Spans of a part at most.
 pub(super) const MOST_SPANS: usize = 12;
 
+/// Bytes of a term at most: more than keys have when they are folded.
+const LONGEST_TERM: usize = 512;
+
 /// What becomes of a span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
@@ -54,7 +57,8 @@ pub(super) fn next_span(
     tokenizer: &Tokenizer,
     glossaries: &[Glossary],
 ) -> Option<Span> {
-    let unknown = |c: char| !tokenizer.knows(c);
+    // Accents that follow their letters are composed with them by the normalizer.
+    let unknown = |c: char| !matches!(c, '\u{300}'..='\u{36f}') && !tokenizer.knows(c);
     let found = span::next(text, starts.clone(), &unknown).map(|(range, kind)| {
         let role = match kind {
             SpanKind::Number => Role::StandIn(StandInKind::Number, 0),
@@ -103,6 +107,7 @@ fn next_term(text: &[u8], range: Range<usize>, glossaries: &[Glossary]) -> Optio
             continue;
         }
         let ends = chars_from(text, at.start)
+            .take_while(|(end, _)| end.end - at.start <= LONGEST_TERM)
             .filter(|(end, c)| is_in_term(*c) && is_end(text, end.end))
             .map(|(end, _)| end.end)
             .take(MOST_TERM_WORDS);

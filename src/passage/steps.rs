@@ -9,7 +9,9 @@ use crate::blob::Blob;
 use crate::blob::glossary::{Glossary, GlossaryKind, words_of};
 use crate::error::Error;
 use crate::phrase::case::{Case, Lettering, Restore, case_of, is_shouted};
-use crate::phrase::chars::{char_at, char_before, chars, chars_from, is_digit, is_letter, is_lower, is_upper};
+use crate::phrase::chars::{
+    char_at, char_before, chars, chars_from, is_digit, is_letter, is_lower, is_space, is_upper,
+};
 use crate::phrase::punctuation::{Edit, Final, final_of, final_stop, opening};
 use crate::phrase::sentence;
 use crate::search::Guard;
@@ -123,8 +125,9 @@ impl<'t> Passage<'t> {
         });
         part.shorten(part.end.min(self.most));
         if looked_at < part.end {
-            let seen = text.get(self.at..looked_at).unwrap_or_default();
-            part.shorten(self.at + sentence::cut(seen, seen.len()));
+            // What is cut is longer than the window: its end is looked for.
+            let seen = text.get(self.at..part.end.min(looked_at + 4)).unwrap_or_default();
+            part.shorten(self.at + sentence::cut(seen, window));
         }
         part
     }
@@ -132,7 +135,9 @@ impl<'t> Passage<'t> {
     /// Chooses the next part of the sentence, copies it if there is nothing to translate, and tokenizes it if there is.
     #[inline(never)]
     pub(super) fn next_part(&mut self, translator: &mut Translator<'_>, out: &mut impl Write) -> Result<State, Error> {
-        let start = self.trimmed(self.at..self.sentence.end).map_or(self.sentence.end, |rest| rest.start);
+        let rest = self.text.get(self.at..self.sentence.end).unwrap_or_default();
+        let start =
+            chars(rest).find(|(_, c)| !is_space(*c)).map_or(self.sentence.end, |(range, _)| self.at + range.start);
         self.copy(start, out)?;
         if start >= self.sentence.end {
             return Ok(State::Sentence);
@@ -197,18 +202,17 @@ impl<'t> Passage<'t> {
         let mut part = translator.part;
         let guide = translator.blob.guide();
         let preparation = self.preparation(&translator.part, &translator.blob);
-        let mut used = [0u8; 2];
+        let mut used = [0usize; 2];
         for span in part.spans_mut() {
             let Role::StandIn(kind, number) = &mut span.role else { continue };
             let Some(next) = used.get_mut(*kind as usize) else { continue };
-            loop {
-                let Some((source, target)) = guide.stand_ins(*kind).nth(*next as usize) else { return false };
-                *next += 1;
-                if !preparation.has_word(source) && !preparation.has_word(target) {
-                    *number = *next - 1;
-                    break;
-                }
-            }
+            let free = |(_, (source, target)): &(u8, (&str, &str))| {
+                !preparation.has_word(source) && !preparation.has_word(target)
+            };
+            let Some((free, _)) = (0u8..=u8::MAX).zip(guide.stand_ins(*kind)).skip(*next).find(free) else {
+                return false;
+            };
+            (*number, *next) = (free, usize::from(free) + 1);
         }
         translator.part = part;
         true

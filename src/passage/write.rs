@@ -27,7 +27,7 @@ impl<'t> Passage<'t> {
     ) -> Result<State, Error> {
         if more {
             // Spans may yet ask for the sentence to be taken apart.
-            if translator.part.spans().is_empty() {
+            if self.options.stream && translator.part.spans().is_empty() {
                 self.write_certain(translator, out)?;
             }
             return Ok(State::Searching);
@@ -36,7 +36,7 @@ impl<'t> Passage<'t> {
             return Ok(self.take_apart());
         }
         let stopped = translator.was_stopped();
-        if stopped {
+        if stopped && !translator.ends_whole() {
             self.outcome.warnings.add(Warnings::STOPPED);
         } else if !translator.ends_whole() {
             self.outcome.warnings.add(Warnings::LENGTH);
@@ -64,13 +64,18 @@ impl<'t> Passage<'t> {
             keep = keep.saturating_sub(1);
         }
         let language = blob.meta("target_language");
-        let (mut inserts, style) = (Inserts::NONE, Style { keep, ..self.style(part, draft.text, language) });
-        // How it ends is not known yet.
-        if let (Some(edit), _) = self.marks(part, draft.text, language) {
-            inserts.add(edit.range, What::Marks(edit.put));
+        // Whether something is to open it, or to be dropped that does, is known when all of it is.
+        let sentence = self.text.get(self.sentence.clone()).unwrap_or_default();
+        let asks = [sentence, self.part_text(part)]
+            .into_iter()
+            .any(|text| matches!(final_of(text), Final::Question | Final::Exclamation));
+        let opens = chars(draft.text).any(|(_, c)| matches!(c, '\u{bf}' | '\u{a1}'));
+        if keep == 0 || (self.options.punctuation && (asks || opens)) {
+            return Ok(());
         }
+        let style = Style { keep, ..self.style(part, draft.text, language) };
         let guide = blob.guide();
-        let (text, draft, inserts) = (self.text, &draft, &inserts);
+        let (text, draft, inserts) = (self.text, &draft, &Inserts::NONE);
         let composition = Composition { text, part, glossaries: &glossaries, draft, inserts, style, guide };
         let mut output = Output::new(out, self.written_of_part, self.last);
         composition.write(&mut output, 0, &mut ())?;
@@ -87,7 +92,11 @@ impl<'t> Passage<'t> {
         out: &mut impl Write,
     ) -> Result<bool, Error> {
         let glossaries = glossaries(translator);
-        let Some((mut draft, sums, blob, part)) = translator.draft(true)? else { return Ok(true) };
+        let Some((mut draft, sums, blob, part)) = translator.draft(true)? else {
+            // No token at all could follow: nothing is lost that is copied.
+            self.outcome.warnings.add(Warnings::LOST);
+            return self.copy(translator.part.end, out).map(|()| true);
+        };
         let whole = core::mem::take(&mut draft.text);
         draft.text = if sums.words { first_words(whole, self.most_words(part)) } else { whole };
         let looped = sums.guarded || draft.text.len() < whole.len();
@@ -98,7 +107,8 @@ impl<'t> Passage<'t> {
         if let Some(edit) = opening {
             inserts.add(edit.range, What::Marks(edit.put));
         }
-        if !draft.place(self.text, part, blob.guide(), &mut inserts) {
+        let placed = draft.place(self.text, part, blob.guide(), &mut inserts);
+        if !placed || (!part.spans().is_empty() && draft.has_other_digits(&inserts)) {
             return Ok(false);
         }
         if let Some(edit) = ending {
@@ -112,7 +122,7 @@ impl<'t> Passage<'t> {
         composition.write(&mut output, self.written, observer)?;
         (self.written, self.last) = (self.written + output.len, output.last);
         self.written_of_part = 0;
-        self.nats += sums.nats;
+        self.nats = self.nats.saturating_add(sums.nats);
         self.opened = true;
         // What stands for spans is found or the part is translated again; without spans digits are the model's.
         if !self.options.protect && !digits_kept(self.part_text(part), draft.text) {
@@ -120,6 +130,9 @@ impl<'t> Passage<'t> {
         }
         if looped {
             self.outcome.warnings.add(Warnings::LOOP);
+        }
+        if sums.cut {
+            self.outcome.warnings.add(Warnings::LENGTH);
         }
         Ok(true)
     }

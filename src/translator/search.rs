@@ -20,6 +20,8 @@ pub(crate) struct Sums {
     pub guarded: bool,
     /// Whether no word may come twice.
     pub words: bool,
+    /// Whether there was no room for all of the text.
+    pub cut: bool,
 }
 
 impl Translator<'_> {
@@ -94,10 +96,9 @@ impl Translator<'_> {
         search.read(&book, number, show)
     }
 
-    /// Whether the last search ended neither with a sentence nor at its limit.
-    pub(crate) fn was_stopped(&self) -> bool {
-        let limit = self.search.as_ref().map_or(0, |search| search.rules.steps);
-        !self.ends_whole() && self.target_len < limit
+    /// Whether the last search was ended on request.
+    pub(crate) const fn was_stopped(&self) -> bool {
+        self.stopped
     }
 
     /// Ends the search with the best that there is.
@@ -107,6 +108,7 @@ impl Translator<'_> {
         let mut carver = Carver::new(self.region);
         carver.take::<u8>(self.cross_len)?;
         search.stop(&mut Book::open(carver.take(book_bytes(beams, steps))?, beams, steps)?);
+        self.stopped = true;
         self.choose_hypothesis(0);
         Ok(())
     }
@@ -143,10 +145,9 @@ impl Translator<'_> {
         };
         let Some(len) = read else { return Ok(None) };
         let detokenizer = self.blob.tokenizer().detokenizer();
-        match desk.draft(len, eos, detokenizer, ended) {
-            Err(_) if !ended => Ok(None),
-            draft => Ok(Some((draft?, sums, &self.blob, &self.part))),
-        }
+        let draft = desk.draft(len, eos, detokenizer, ended);
+        sums.cut = draft.cut;
+        Ok((ended || !draft.cut).then_some((draft, sums, &self.blob, &self.part)))
     }
 
     /// Bytes of the keys and values of the search. Not inlined: a plan is no small thing on the stack.
@@ -195,6 +196,7 @@ impl Translator<'_> {
     /// Makes the steps of a search the next to be done: at most so many.
     pub(crate) fn begin_search(&mut self, guard: Guard, steps: usize) -> Result<(), Error> {
         self.forget();
+        self.stopped = false;
         if !self.is_encoded() {
             return Err(Error::OutOfSteps);
         }
@@ -288,7 +290,7 @@ impl Translator<'_> {
             && observer.token(position, token.id) == ControlFlow::Break(())
         {
             search.stop(&mut book);
-            more = false;
+            (self.stopped, more) = (true, false);
         }
         Ok(more)
     }

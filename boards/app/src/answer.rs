@@ -9,8 +9,8 @@ use serde::Serialize;
 
 use crate::Port;
 
-/// Room for a report in JSON: the text of a full line with every byte escaped, ids and translation.
-pub(crate) const JSON_BYTES: usize = 10 * 1024;
+/// Room for a report in JSON: the text of a full line and a full translation with every byte escaped, ids, keys.
+pub(crate) const JSON_BYTES: usize = 6 * (crate::LINE_BYTES + crate::session::TARGET_BYTES) + 2048;
 
 /// What `:stats` answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]

@@ -13,8 +13,8 @@ use crate::request::{HELP, Refusal, Request};
 /// The limits every board's arena is sized for.
 pub const LIMITS: Limits = Limits { beams: if cfg!(feature = "beam") { 4 } else { 1 }, ..Limits::DEFAULT };
 
-/// Room for a translation: more than `LIMITS.target_tokens` pieces of ordinary length.
-const TARGET_BYTES: usize = 1024;
+/// Room for a translation: twice what a line has.
+pub(crate) const TARGET_BYTES: usize = 2 * crate::LINE_BYTES;
 
 /// Memory of a session, kept off the stack so that `:stats` tells what the engine needs there.
 #[derive(Debug)]
@@ -212,6 +212,7 @@ fn tell_phrase<P: Port>(
     result: Result<(), Error>,
 ) -> Result<(), P::Error> {
     if let Err(error) = result {
+        last.measures = Measures { arena: last.measures.arena, ..Measures::NONE };
         return answers.error(error);
     }
     let (measures, outcome) = (&mut last.measures, &last.outcome);

@@ -41,6 +41,7 @@ impl AroundArgs {
             punctuation: with(Around::Punctuation),
             guards: with(Around::Guards),
             glossary: with(Around::Glossary),
+            stream: true,
         })
     }
 }

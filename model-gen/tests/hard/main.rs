@@ -4,6 +4,7 @@ mod check;
 mod mixtures;
 mod numbers;
 mod rows;
+mod streams;
 mod table;
 mod words;
 

@@ -111,6 +111,7 @@ fn options(random: &mut SplitMix64) -> TextOptions {
         punctuation: on(()),
         guards: on(()),
         glossary: on(()),
+        stream: true,
     }
 }
 

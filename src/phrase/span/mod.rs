@@ -47,12 +47,31 @@ pub(crate) fn next(
 ) -> Option<(Range<usize>, SpanKind)> {
     let mut before = char_before(text, starts.start).unwrap_or(' ');
     for (range, c) in chars_from(text, starts.start).take_while(|(range, _)| range.start < starts.end) {
-        if let Some((end, kind)) = longest(text, range.start, c, before, unknown) {
+        // What is too long for any word is copied as a whole.
+        if (is_space(before) || range.start == 0) && is_endless(text, range.start) {
+            return Some((range.start..word_end(text, range.start), SpanKind::Code));
+        }
+        if let Some((mut end, kind)) = longest(text, range.start, c, before, unknown) {
+            // Its end was not looked for any further.
+            if end.wrapping_sub(range.start) + 8 >= LONGEST && !matches!(kind, SpanKind::Foreign | SpanKind::Emoji) {
+                end = end.max(word_end(text, end));
+            }
             return Some((range.start..end, kind));
         }
         before = c;
     }
     None
+}
+
+/// Whether more than [`LONGEST`] ASCII characters stand without a space.
+fn is_endless(text: &[u8], at: usize) -> bool {
+    let word = text.get(at..).and_then(|rest| rest.get(..=LONGEST));
+    word.is_some_and(|word| word.iter().all(u8::is_ascii_graphic))
+}
+
+/// The byte after the last one that is not white space.
+fn word_end(text: &[u8], at: usize) -> usize {
+    chars_from(text, at).take_while(|(_, c)| !is_space(*c)).last().map_or(at, |(range, _)| range.end)
 }
 
 /// End and kind of the longest span that starts at the byte `at`, with `c`; `before` is the character before it.
