@@ -36,16 +36,16 @@ fn json(line: &str) -> serde_json::Value {
 fn protocol(machine: &'static Machine) {
     let Some(mut board) = boot(machine, Engine::Int8) else { return };
     assert!(board.greeting.contains(machine.name), "{}", board.greeting);
-    let plain = board.ask("Good morning.").unwrap();
+    let plain = board.ask("Where is the train station?").unwrap();
     assert!(!plain.is_empty());
     assert_eq!(board.ask("").unwrap(), "");
     assert_eq!(board.ask(":bogus").unwrap(), "error: unknown command: try :help");
     assert_eq!(board.ask_bytes(b"\xC3(").unwrap(), "error: line is not UTF-8");
     assert!(board.ask_bytes(&[b'x'; 5000]).unwrap().starts_with("error: line longer"));
-    assert_eq!(board.ask("Good morning.\r").unwrap(), plain, "CR LF is one end");
+    assert_eq!(board.ask("Where is the train station?\r").unwrap(), plain, "CR LF is one end");
 
     board.ask(":json").unwrap();
-    let report = json(&board.ask("Good morning.").unwrap());
+    let report = json(&board.ask("Where is the train station?").unwrap());
     assert_eq!(report["target"], plain);
     let stats = json(&board.ask(":stats").unwrap());
     let number = |key: &str| stats[key].as_u64().unwrap_or_else(|| panic!("{key} in {stats}"));
@@ -58,7 +58,7 @@ fn protocol(machine: &'static Machine) {
 
     // The counter counts instructions and not time: the same phrase costs the same. What is left is the grain of the
     // timers; on a busy host a difference of 11 was seen.
-    board.ask("Good morning.").unwrap();
+    board.ask("Where is the train station?").unwrap();
     let again = json(&board.ask(":stats").unwrap())["instructions"].as_u64().unwrap();
     assert!(again.abs_diff(number("instructions")) <= 100, "{}: {again} and {}", machine.name, number("instructions"));
     assert!(board.exit().unwrap().success());

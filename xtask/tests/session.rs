@@ -111,7 +111,7 @@ fn a_blob_that_is_none_is_told_and_ends_the_session() {
 
 #[test]
 fn one_line_answers_each_line_until_exit() {
-    let lines = answers(b"Good morning.\r\n\n:stats\n:info\n:help\n:bogus\n::)\n:max 0\n\xFF\n:exit\nnever read\n");
+    let lines = answers(b"The cat is here.\r\n\n:stats\n:info\n:help\n:bogus\n::)\n:max 0\n\xFF\n:exit\nnever read\n");
     assert_eq!(lines.len(), 10, "{lines:?}");
     assert!(!lines[0].is_empty());
     assert_eq!(lines[1], "");
@@ -127,9 +127,9 @@ fn one_line_answers_each_line_until_exit() {
 
 #[test]
 fn json_answers_are_json_whatever_is_asked() {
-    let mut input = b":json\nGood \"morning\".\n\n:stats\n:info\n:help\n:max 1\nGood morning.\n:bogus\n\xC3\n".to_vec();
+    let mut input = b":json\nGood \"morning\".\n\n:stats\n:info\n:help\n:max 1\nThe cat is here.\n:bogus\n\xC3\n".to_vec();
     input.extend([b'x'; 3000]);
-    input.extend(b"\n:text\nGood morning.\n");
+    input.extend(b"\n:text\nThe cat is here.\n");
     let lines = answers(&input);
     assert_eq!(lines.len(), 13, "{lines:?}");
     let (text, json) = lines.split_last_chunk::<2>().map(|(json, text)| (text, json)).unwrap();
@@ -155,7 +155,7 @@ fn phrases_over_the_limits_are_translated_in_parts() {
     let mut input = "a ".repeat(200).into_bytes();
     input.extend(b"\n");
     input.extend("word ".repeat(150).into_bytes());
-    input.extend("\nGood morning.\n".bytes());
+    input.extend("\nThe cat is here.\n".bytes());
     input.splice(0..0, *b":json\n");
     let lines = answers(&input);
     assert_eq!(lines.len(), 4);
