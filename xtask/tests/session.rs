@@ -127,7 +127,8 @@ fn one_line_answers_each_line_until_exit() {
 
 #[test]
 fn json_answers_are_json_whatever_is_asked() {
-    let mut input = b":json\nGood \"morning\".\n\n:stats\n:info\n:help\n:max 1\nThe cat is here.\n:bogus\n\xC3\n".to_vec();
+    let mut input =
+        b":json\nGood \"morning\".\n\n:stats\n:info\n:help\n:max 1\nThe cat is here.\n:bogus\n\xC3\n".to_vec();
     input.extend([b'x'; 3000]);
     input.extend(b"\n:text\nThe cat is here.\n");
     let lines = answers(&input);
