@@ -291,6 +291,7 @@ fn steps_one_by_one_equal_the_whole() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes miri many minutes, and no path that others do not")]
 fn the_unknown_piece_is_chosen_by_permission_alone() {
     for (engine, pinned) in pinned() {
         let bytes = aligned(&blob(engine));
@@ -410,6 +411,7 @@ fn a_shortlist_of_everything_changes_no_bit() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes miri many minutes, and no path that others do not")]
 fn a_shortlist_is_the_phrase_s_own() {
     for (engine, beams) in ENGINES.into_iter().flat_map(|engine| [(engine, 1), (engine, 3)]) {
         // The second block for phrases with "▁a".
