@@ -1,6 +1,6 @@
 //! The translator: runs a model in one arena, whole phrases or step by step.
 
-use crate::arena::{ArenaPlan, Carver, Limits, MAX_BEAMS, Work};
+use crate::arena::{ArenaPlan, Carver, Limits, Loan, MAX_BEAMS, Work};
 use crate::blob::Blob;
 use crate::blob::glossary::Glossary;
 use crate::blob::layout::ALIGN;
@@ -81,6 +81,8 @@ pub struct Translator<'m> {
     chosen_number: usize,
     /// Whether the search was ended on request.
     stopped: bool,
+    /// The arena that all of the buffers were cut from.
+    loan: Loan<'m>,
 }
 
 impl fmt::Debug for Translator<'_> {
@@ -121,6 +123,7 @@ impl<'m> Translator<'m> {
         if found < plan.total() || !(arena.as_ptr() as usize).is_multiple_of(ALIGN) {
             return Err(Error::Arena { need: plan.total(), found });
         }
+        let (arena, loan) = Loan::of(arena);
         let mut carver = Carver::new(arena);
         let source_ids = carver.take(limits.source_tokens as usize)?;
         let target_ids = carver.take(limits.target_tokens as usize)?;
@@ -152,7 +155,28 @@ impl<'m> Translator<'m> {
             encoded: 0,
             max_tokens: limits.target_tokens as usize,
             high_water: 0,
+            loan,
         })
+    }
+
+    /// Gives the arena back, for a translator of another model, say.
+    ///
+    /// ```
+    /// # use latimer::{Arena, Limits, Model, arena_len, include_blob};
+    /// # static BLOB: &[u8] = include_blob!("example.blob");
+    /// # let (there, back) = (Model::from_bytes(BLOB)?, Model::from_bytes(BLOB)?);
+    /// # const LEN: usize = arena_len(BLOB, Limits::DEFAULT);
+    /// let mut arena = Arena::<LEN>::new(); // enough for both models
+    /// let translator = there.translator(arena.as_mut(), Limits::DEFAULT)?;
+    /// // ...
+    /// let translator = back.translator(translator.into_arena(), Limits::DEFAULT)?;
+    /// # Ok::<(), latimer::Error>(())
+    /// ```
+    pub fn into_arena(self) -> &'m mut [u8] {
+        let Translator { loan, .. } = self;
+        // SAFETY: `self` is gone and with it every slice that was cut from the arena; what methods lend of them ends with
+        // the borrow of the translator.
+        unsafe { loan.back() }
     }
 
     /// The blob of the model.

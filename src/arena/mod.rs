@@ -16,9 +16,11 @@
 //! more, the more tokens share a pass over the weights.
 
 mod carve;
+mod loan;
 mod plan;
 
 pub(crate) use carve::{Carver, Kv, Slots, Work};
+pub(crate) use loan::Loan;
 pub use plan::ArenaPlan;
 pub(crate) use plan::{STRIP, Sizes};
 

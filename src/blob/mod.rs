@@ -9,6 +9,7 @@
 pub mod charsmap;
 mod check;
 pub mod container;
+mod find;
 pub mod glossary;
 pub mod guide;
 pub mod layout;
@@ -22,6 +23,7 @@ pub mod vocab;
 pub use check::sums_fit;
 pub(crate) use container::digest_values;
 pub use container::{CRC32, Digest, Parts, emit, emit_len};
+pub use find::{Blobs, find};
 pub use layout::{SectionKind, VERSION};
 pub use record::{FieldDoc, RecordDoc};
 pub use spec::Spec;
