@@ -1,12 +1,17 @@
-//! Build script of every board: finds the blob to link and passes the memory map to the linker.
+//! Build script of every board: finds the blobs to link and passes the memory map to the linker.
 
 use std::env;
+use std::fmt::Write;
+use std::fs;
 use std::path::Path;
 
 fn main() {
     // A board without an engine has no room for a model.
     if ["INT8", "F16"].iter().any(|engine| env::var_os(format!("CARGO_FEATURE_{engine}")).is_some()) {
-        find_blob();
+        match models() {
+            Ok(code) => fs::write(Path::new(&env::var_os("OUT_DIR").unwrap()).join("models.rs"), code).unwrap(),
+            Err(error) => println!("cargo::error={error}"),
+        }
     }
     println!("cargo:rerun-if-changed=memory.x");
     println!("cargo:rustc-link-search={}", env::var("CARGO_MANIFEST_DIR").unwrap());
@@ -17,19 +22,66 @@ fn main() {
     }
 }
 
-/// Tells main.rs where the blob is.
-fn find_blob() {
+/// What `app::models!` includes: where the models are, and the arena that they need.
+fn models() -> Result<String, String> {
     println!("cargo:rerun-if-env-changed=LATIMER_BLOB");
-    let Some(blob) = env::var_os("LATIMER_BLOB") else {
-        println!("cargo::error=LATIMER_BLOB must name the blob to link; `cargo xtask board` packs one and sets it");
-        return;
-    };
-    // A relative path would be read relative to main.rs.
-    match Path::new(&blob).canonicalize() {
-        Ok(path) => {
-            println!("cargo:rerun-if-changed={}", path.display());
-            println!("cargo:rustc-env=LATIMER_BLOB={}", path.display());
+    println!("cargo:rerun-if-env-changed=LATIMER_ARENA");
+    match (env::var_os("LATIMER_BLOB"), env::var("LATIMER_ARENA")) {
+        (Some(blobs), _) => linked(env::split_paths(&blobs)),
+        (None, Ok(arena)) => flashed(&arena),
+        (None, Err(_)) => {
+            Err("LATIMER_BLOB must name the blobs to link, or LATIMER_ARENA the bytes of arena for models that \
+                               are flashed apart; `cargo xtask board` sets them"
+                .to_owned())
         }
-        Err(error) => println!("cargo::error=LATIMER_BLOB={}: {error}", Path::new(&blob).display()),
     }
+}
+
+fn linked(blobs: impl Iterator<Item = impl AsRef<Path>>) -> Result<String, String> {
+    let mut list = String::new();
+    for blob in blobs {
+        let blob = blob.as_ref();
+        // A relative path would be read relative to the file that includes it.
+        let path = blob.canonicalize().map_err(|error| format!("LATIMER_BLOB={}: {error}", blob.display()))?;
+        let path = path.to_str().ok_or_else(|| format!("LATIMER_BLOB={}: not UTF-8", blob.display()))?;
+        println!("cargo:rerun-if-changed={path}");
+        // A section of its own, so that a memory.x can place it in other flash than the program.
+        writeln!(list, "    app::latimer::include_blob!({path:?}, section = \".rodata.blob\"),").unwrap();
+    }
+    Ok(format!(
+        "static LINKED: &[&[u8]] = &[\n{list}];
+        /// Bytes of arena for any of the models.
+        pub const ARENA_BYTES: usize = {{
+            let (mut most, mut i) = (0, 0);
+            while i < LINKED.len() {{
+                let bytes = app::latimer::arena_len(LINKED[i], app::LIMITS);
+                if bytes > most {{
+                    most = bytes;
+                }}
+                i += 1;
+            }}
+            most
+        }};
+        /// The models.
+        pub fn models() -> app::Models<'static> {{
+            app::Models::Linked(LINKED)
+        }}\n"
+    ))
+}
+
+fn flashed(arena: &str) -> Result<String, String> {
+    let arena: usize = arena.parse().map_err(|_| format!("LATIMER_ARENA={arena}: not a number of bytes"))?;
+    Ok(format!(
+        "unsafe extern \"C\" {{
+            static __model_start: u8;
+            static __model_end: u8;
+        }}
+        /// Bytes of arena for any model that may be flashed.
+        pub const ARENA_BYTES: usize = {arena};
+        /// The models.
+        pub fn models() -> app::Models<'static> {{
+            // SAFETY: memory.x sets the symbols to the bounds of flash that nothing writes while the firmware runs.
+            unsafe {{ app::Models::flash(&raw const __model_start, &raw const __model_end) }}
+        }}\n"
+    ))
 }

@@ -107,6 +107,11 @@ impl StageCrcs {
         }
     }
 
+    /// Those of the first `count` stages.
+    pub fn values(&self, count: usize) -> &[u32] {
+        self.crcs.get(..count).unwrap_or(&self.crcs)
+    }
+
     /// The checksum of the stage with an index.
     pub fn value(&self, index: usize) -> u32 {
         self.crcs.get(index).copied().unwrap_or(0)

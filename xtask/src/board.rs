@@ -107,7 +107,12 @@ fn talk(mut board: Board) -> Result<()> {
             if part.trim_ascii() == b":exit" {
                 return end(board);
             }
-            println!("{}", board.ask_bytes(part)?);
+            let mut line = board.ask_bytes(part)?;
+            while let Some(next) = board.more(&line) {
+                println!("{line}");
+                line = next?;
+            }
+            println!("{line}");
         }
         prompt();
     }

@@ -89,6 +89,11 @@ impl Board {
         self.ask_bytes(line.as_bytes())
     }
 
+    /// The line after one that is a piece of a translation on its way, as `:stream` has them in JSON.
+    pub fn more(&mut self, line: &str) -> Option<Result<String>> {
+        line.starts_with("{\"piece\":").then(|| self.read())
+    }
+
     /// As [`Board::ask`], for lines that are not UTF-8. `line` holds no line end.
     pub fn ask_bytes(&mut self, line: &[u8]) -> Result<String> {
         self.send(line).and_then(|()| self.read()).with_context(|| {

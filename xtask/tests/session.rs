@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::fs;
 
-use app::{Buffers, Port, StackUse, session};
+use app::{Buffers, Models, Port, StackUse, session};
 use embedded_io::{ErrorType, Read, Write};
 use xtask::machines::Engine;
 use xtask::shipped::shipped_blob;
@@ -45,7 +45,7 @@ impl Write for Mock {
 impl Port for Mock {
     const NAME: &'static str = "mock";
 
-    fn instructions(&mut self) -> u64 {
+    fn count(&mut self) -> u64 {
         self.instructions += 1000;
         self.instructions
     }
@@ -83,7 +83,7 @@ fn play(blob: &[u8], input: &[u8]) -> (bool, Vec<String>) {
     let (mut blob, mut arena) = (Aligned::copy_of(blob), Aligned::zeroed(1 << 20));
     let mut port = Mock { input: input.iter().copied().collect(), output: Vec::new(), instructions: 0 };
     let mut buffers = Box::new(Buffers::new());
-    let Ok(ended) = session(&mut port, blob.bytes(), arena.bytes(), &mut buffers);
+    let Ok(ended) = session(&mut port, Models::Linked(&[blob.bytes()]), arena.bytes(), &mut buffers);
     let output = String::from_utf8(port.output).expect("answers are UTF-8");
     let lines = output.strip_suffix("\r\n").expect("the last line ends").split("\r\n");
     (ended, lines.map(str::to_owned).collect())

@@ -4,10 +4,10 @@ use core::fmt::{self, Display, Write as _};
 
 use heapless::String;
 use latimer::report::{ErrorReport, write_json};
-use latimer::{Translator, Warnings};
+use latimer::{Limits, Translator, Warnings};
 use serde::Serialize;
 
-use crate::Port;
+use crate::{LIMITS, Models, Port, Unit};
 
 /// Room for a report in JSON: the text of a full line and a full translation with every byte escaped, ids, keys.
 pub(crate) const JSON_BYTES: usize = 6 * (crate::LINE_BYTES + crate::session::TARGET_BYTES) + 2048;
@@ -23,8 +23,12 @@ pub struct Measures {
     pub stack: usize,
     /// Bytes of it ever used.
     pub stack_high_water: usize,
-    /// Guest instructions spent on the last phrase.
-    pub instructions: u64,
+    /// Instructions spent on the last phrase, where the board counts them.
+    pub instructions: Option<u64>,
+    /// Clock cycles, where the board counts those.
+    pub cycles: Option<u64>,
+    /// Cycles a second.
+    pub clock_hz: Option<u32>,
     /// Tokens of the last phrase, end of sentence included.
     pub source_tokens: usize,
     /// Tokens of its translation.
@@ -42,7 +46,9 @@ impl Measures {
         arena_high_water: 0,
         stack: 0,
         stack_high_water: 0,
-        instructions: 0,
+        instructions: None,
+        cycles: None,
+        clock_hz: None,
         source_tokens: 0,
         target_tokens: 0,
         confidence: None,
@@ -50,12 +56,28 @@ impl Measures {
     };
 }
 
+impl Measures {
+    /// What a board of that kind counted for the last phrase.
+    pub(crate) fn set_count<P: Port>(&mut self, count: u64) {
+        (self.instructions, self.cycles) = match P::UNIT {
+            Unit::Instructions => (Some(count), None),
+            Unit::Cycles => (None, Some(count)),
+        };
+        self.clock_hz = P::CLOCK_HZ;
+    }
+}
+
 impl Display for Measures {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "arena {} of {} bytes, ", self.arena_high_water, self.arena)?;
         write!(f, "stack {} of {} bytes, ", self.stack_high_water, self.stack)?;
-        let Self { instructions, source_tokens, target_tokens, .. } = self;
-        write!(f, "last phrase {instructions} instructions for {source_tokens} + {target_tokens} tokens")?;
+        f.write_str("last phrase ")?;
+        for (count, unit) in [(self.instructions, Unit::Instructions), (self.cycles, Unit::Cycles)] {
+            if let Some(count) = count {
+                write!(f, "{count} {} ", unit.name())?;
+            }
+        }
+        write!(f, "for {} + {} tokens", self.source_tokens, self.target_tokens)?;
         if let Some(confidence) = self.confidence {
             write!(f, ", confidence {confidence} %")?;
         }
@@ -70,28 +92,72 @@ pub(crate) struct About<'a> {
     pub version: &'a str,
     pub model: &'a str,
     pub licence: &'a str,
+    /// Bytes of the blob, and the version of the model in it.
     pub blob: usize,
+    pub model_version: u32,
+    /// Which of how many models it is.
+    pub number: usize,
+    pub models: usize,
+    pub engine: &'a str,
+    pub source_tokens: u16,
+    pub target_tokens: u16,
+    pub beams: u16,
 }
 
 impl<'a> About<'a> {
-    /// The board that `P` is, and the model of a translator.
-    pub fn of<P: Port>(translator: &Translator<'a>, blob: &[u8]) -> Self {
-        let meta = |key, other| translator.blob().meta(key).unwrap_or(other);
+    /// Of the board that `P` is, and the model of a translator.
+    pub fn of<P: Port>(translator: &Translator<'a>, models: Models<'_>, number: usize) -> Self {
+        let blob = translator.blob();
+        let meta = |key, other| blob.meta(key).unwrap_or(other);
+        let Limits { source_tokens, target_tokens, beams, .. } = LIMITS;
         About {
             board: P::NAME,
             version: env!("CARGO_PKG_VERSION"),
             model: meta("name", "unnamed"),
             licence: meta("licence", "licence unknown"),
             blob: blob.len(),
+            model_version: blob.container().header().model_version,
+            number,
+            models: models.count(),
+            engine: blob.engine().name(),
+            source_tokens,
+            target_tokens,
+            beams,
         }
     }
 }
 
 impl Display for About<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { board, version, model, licence, blob } = self;
-        write!(f, "latimer {version} on {board}: {model} ({licence}), {blob} bytes")
+        let Self { board, version, model, licence, blob, number, models, .. } = self;
+        write!(f, "latimer {version} on {board}: {model} ({licence}), {blob} bytes")?;
+        if *models > 1 { write!(f, ", model {number} of {models}") } else { Ok(()) }
     }
+}
+
+/// What `:trace` answers: ids, and checksums of what each stage made of them, embeddings first, then layer by layer, those of the
+/// encoder first.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) struct Trace<'a> {
+    pub source_ids: &'a [u16],
+    pub encoder_layers: usize,
+    pub stages: &'a [u32],
+    pub logits_crc: u32,
+    pub target_ids: &'a [u16],
+}
+
+impl Display for Trace<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", self.source_ids)?;
+        self.stages.iter().try_for_each(|crc| write!(f, " {crc:08x}"))?;
+        write!(f, " logits {:08x} {:?}", self.logits_crc, self.target_ids)
+    }
+}
+
+/// A piece of a translation on its way, in JSON.
+#[derive(Serialize)]
+pub(crate) struct Piece<'a> {
+    pub piece: &'a str,
 }
 
 /// What `:selftest` answers when all is well.
@@ -135,6 +201,13 @@ impl<P: Port> Answers<'_, P> {
         self.end()
     }
 
+    /// The next words of a line.
+    #[inline(never)]
+    pub fn piece(&mut self, words: &str) -> Result<(), P::Error> {
+        let _ = write!(OneLine(self.port), "{words}");
+        self.port.flush()
+    }
+
     /// A line of JSON.
     #[inline(never)]
     pub fn json(&mut self, value: &impl Serialize) -> Result<(), P::Error> {
@@ -166,7 +239,7 @@ impl<P: Port> Answers<'_, P> {
         self.end()
     }
 
-    fn end(&mut self) -> Result<(), P::Error> {
+    pub fn end(&mut self) -> Result<(), P::Error> {
         self.port.write_all(b"\r\n")?;
         self.port.flush()
     }

@@ -2,6 +2,18 @@
 
 use latimer::blob::find;
 
+/// The module `models` of a firmware, as `boards/build.rs` has written it: `models()` and `ARENA_BYTES`.
+#[macro_export]
+macro_rules! models {
+    () => {
+        mod models {
+            //! Where the models are.
+            use $crate as app;
+            include!(concat!(env!("OUT_DIR"), "/models.rs"));
+        }
+    };
+}
+
 /// The models of a firmware, numbered from 1.
 #[derive(Clone, Copy, Debug)]
 pub enum Models<'m> {

@@ -23,6 +23,12 @@ pub enum Request<'a> {
     Beam(usize),
     /// `:whole`: whatever people type; `:raw`: the model alone, each line as it is.
     Around(bool),
+    /// `:stream`: write what is certain of a translation at once, or no longer.
+    Stream,
+    /// `:model N`: translate with the Nth model.
+    Model(usize),
+    /// `:trace PHRASE`: checksums of what every layer makes of a phrase.
+    Trace(&'a str),
     /// `:help`: list the commands.
     Help,
     /// `:exit`: end the program.
@@ -30,7 +36,7 @@ pub enum Request<'a> {
 }
 
 /// What `:help` answers.
-pub const HELP: &str = ":json :text :stats :info :selftest :max N :beam N :whole :raw :help :exit; every other line is translated (:: for one that starts with a colon)";
+pub const HELP: &str = ":json :text :stream :stats :info :selftest :trace PHRASE :model N :max N :beam N :whole :raw :help :exit; every other line is translated (:: for one that starts with a colon)";
 
 /// Why a line was not understood.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,7 +47,7 @@ pub enum Refusal {
     NotUtf8,
     /// No such command.
     UnknownCommand,
-    /// `:max` or `:beam` without a number of at least 1.
+    /// `:max`, `:beam` or `:model` without a number of at least 1.
     NotANumber,
 }
 
@@ -52,6 +58,9 @@ impl<'a> Request<'a> {
         if command.starts_with(':') {
             return Ok(Self::Phrase(command));
         }
+        if let Some(phrase) = command.strip_prefix("trace ") {
+            return Ok(Self::Trace(phrase));
+        }
         let mut words = command.split_ascii_whitespace();
         let request = match words.next() {
             Some("json") => Self::Json,
@@ -61,6 +70,8 @@ impl<'a> Request<'a> {
             Some("selftest") => Self::SelfTest,
             Some("max") => Self::Max(number(words.next())?),
             Some("beam") => Self::Beam(number(words.next())?),
+            Some("model") => Self::Model(number(words.next())?),
+            Some("stream") => Self::Stream,
             Some("whole") => Self::Around(true),
             Some("raw") => Self::Around(false),
             Some("help") => Self::Help,
@@ -99,6 +110,8 @@ mod tests {
         assert_eq!(Request::parse(":stats  "), Ok(Request::Stats));
         assert_eq!(Request::parse(":max 12"), Ok(Request::Max(12)));
         assert_eq!(Request::parse(":beam 4"), Ok(Request::Beam(4)));
+        assert_eq!(Request::parse(":model 2"), Ok(Request::Model(2)));
+        assert_eq!(Request::parse(":trace  I am :here "), Ok(Request::Trace(" I am :here ")));
     }
 
     #[test]
@@ -106,7 +119,7 @@ mod tests {
         for line in [":max", ":beam", ":beam 0", ":max 0", ":max -1", ":max many", ":max 99999999999999999999"] {
             assert_eq!(Request::parse(line), Err(Refusal::NotANumber), "{line}");
         }
-        for line in [":", ":JSON", ":json now", ":max 1 2", ":)"] {
+        for line in [":", ":JSON", ":json now", ":max 1 2", ":)", ":trace"] {
             assert_eq!(Request::parse(line), Err(Refusal::UnknownCommand), "{line}");
         }
     }

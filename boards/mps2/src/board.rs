@@ -72,7 +72,7 @@ impl<M: Machine> Write for Board<M> {
 impl<M: Machine> Port for Board<M> {
     const NAME: &'static str = M::NAME;
 
-    fn instructions(&mut self) -> u64 {
+    fn count(&mut self) -> u64 {
         self.clock.instructions()
     }
 

@@ -10,25 +10,24 @@ pub use board::{Board, Machine};
 pub use clock::{Clock, CmsdkTimers, SystemCounter};
 pub use uart::Uart;
 
-/// The whole firmware of a [`Machine`]: blob, arena, entry and the handlers of what must not happen.
+/// The whole firmware of a [`Machine`]: models, arena, entry and the handlers of what must not happen.
 ///
-/// The blob is in a section of its own, so that a `memory.x` can place it in other flash than the program. The board's
-/// crate depends on `cortex-m-rt`, whose attributes ask for it by name.
+/// The board's crate depends on `cortex-m-rt`, whose attributes ask for it by name.
 #[macro_export]
 macro_rules! firmware {
     ($machine:ty) => {
-        use $crate::app::latimer::{Arena, arena_len};
-        use $crate::app::{Buffers, LIMITS};
+        use $crate::app::Buffers;
+        use $crate::app::latimer::Arena;
 
-        static BLOB: &[u8] = $crate::app::latimer::include_blob!(env!("LATIMER_BLOB"), section = ".rodata.blob");
+        $crate::app::models!();
 
         #[cortex_m_rt::entry]
         fn main() -> ! {
-            static mut ARENA: Arena<{ arena_len(BLOB, LIMITS) }> = Arena::new();
+            static mut ARENA: Arena<{ models::ARENA_BYTES }> = Arena::new();
             static mut BUFFERS: Buffers = Buffers::new();
             let mut board = $crate::Board::<$machine>::new();
             board.paint_stack();
-            $crate::app::run(&mut board, BLOB, ARENA.as_mut(), BUFFERS)
+            $crate::app::run(&mut board, models::models(), ARENA.as_mut(), BUFFERS)
         }
 
         #[cortex_m_rt::exception]

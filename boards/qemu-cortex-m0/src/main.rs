@@ -64,7 +64,7 @@ impl Write for Board {
 impl Port for Board {
     const NAME: &'static str = "qemu-cortex-m0";
 
-    fn instructions(&mut self) -> u64 {
+    fn count(&mut self) -> u64 {
         self.counter.instructions()
     }
 
@@ -94,10 +94,10 @@ fn main() -> ! {
     let mut board = Board::new();
     board.stack.paint();
     board.say(format_args!("latimer {} on {}: kernels only, no model", env!("CARGO_PKG_VERSION"), Board::NAME));
-    let start = board.instructions();
+    let start = board.count();
     match CHECK.run() {
         Ok(products) => {
-            let instructions = board.instructions() - start;
+            let instructions = board.count() - start;
             let StackUse { size, high_water } = board.stack();
             board.say(format_args!(
                 "{products} products equal naive sums: {instructions} instructions, stack {high_water} of {size} bytes"

@@ -7,13 +7,13 @@ mod ns16550;
 use core::convert::Infallible;
 use core::panic::PanicInfo;
 
-use app::latimer::{Arena, arena_len, include_blob};
-use app::{Buffers, LIMITS, Port, Stack, StackUse};
+use app::latimer::Arena;
+use app::{Buffers, Port, Stack, StackUse};
 use embedded_io::{ErrorType, Read, Write};
 use riscv::register::{mcause, mepc, minstret, mtval};
 use riscv_rt::entry;
 
-static BLOB: &[u8] = include_blob!(env!("LATIMER_BLOB"));
+app::models!();
 
 struct Board {
     uart: ns16550::Uart,
@@ -57,7 +57,7 @@ impl Write for Board {
 impl Port for Board {
     const NAME: &'static str = "qemu-riscv32";
 
-    fn instructions(&mut self) -> u64 {
+    fn count(&mut self) -> u64 {
         // Exact under `-icount`; without it QEMU counts host time here.
         minstret::read64()
     }
@@ -73,14 +73,14 @@ impl Port for Board {
 
 #[entry]
 fn main() -> ! {
-    static mut ARENA: Arena<{ arena_len(BLOB, LIMITS) }> = Arena::new();
+    static mut ARENA: Arena<{ models::ARENA_BYTES }> = Arena::new();
     static mut BUFFERS: Buffers = Buffers::new();
     let mut board = Board::new();
     board.stack.paint();
     let (arena, buffers) = (&raw mut ARENA, &raw mut BUFFERS);
     // SAFETY: the entry function runs once, and the statics are known to it alone.
     let (arena, buffers) = unsafe { (&mut *arena, &mut *buffers) };
-    app::run(&mut board, BLOB, arena.as_mut(), buffers)
+    app::run(&mut board, models::models(), arena.as_mut(), buffers)
 }
 
 #[unsafe(export_name = "ExceptionHandler")]
