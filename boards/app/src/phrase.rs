@@ -21,7 +21,6 @@ pub(crate) struct How {
 pub(crate) fn again<P: Port>(
     answers: &mut Answers<'_, P>,
     translator: &mut Translator<'_>,
-    how: How,
     desk: &mut Desk,
 ) -> Result<(), P::Error> {
     desk.target.clear();
@@ -29,11 +28,11 @@ pub(crate) fn again<P: Port>(
     let start = answers.port.count();
     // The checksums cost time, so that only those who see them pay for them.
     desk.crcs = answers.json.then(Default::default);
-    let result = translate(answers, translator, how, desk);
+    let result = translate(answers, translator, desk);
     let count = answers.port.count().saturating_sub(start);
     desk.measures.set_count::<P>(count);
     answers.port.busy(false);
-    tell(answers, translator, how.live, desk, result)
+    tell(answers, translator, desk, result)
 }
 
 /// What comes before and after it takes no stack meanwhile.
@@ -41,10 +40,9 @@ pub(crate) fn again<P: Port>(
 fn translate<P: Port>(
     answers: &mut Answers<'_, P>,
     translator: &mut Translator<'_>,
-    how: How,
     desk: &mut Desk,
 ) -> Result<(), Error> {
-    let Desk { phrase, target, outcome, crcs, .. } = desk;
+    let Desk { how, phrase, target, outcome, crcs, .. } = desk;
     *outcome = Outcome::NONE;
     let mut passage = Passage::new(phrase.as_bytes(), how.options);
     loop {
@@ -77,12 +75,11 @@ fn show<P: Port>(answers: &mut Answers<'_, P>, piece: &str) {
 fn tell<P: Port>(
     answers: &mut Answers<'_, P>,
     translator: &Translator<'_>,
-    live: bool,
     desk: &mut Desk,
     result: Result<(), Error>,
 ) -> Result<(), P::Error> {
-    let Desk { phrase, target, outcome, crcs, measures, .. } = desk;
-    let written = live && !answers.json && !target.is_empty();
+    let Desk { how, phrase, target, outcome, crcs, measures, .. } = desk;
+    let written = how.live && !answers.json && !target.is_empty();
     if let Err(error) = result {
         *measures = Measures { arena: measures.arena, ..Measures::NONE };
         // On a line of its own.

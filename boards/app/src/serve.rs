@@ -4,7 +4,7 @@ use latimer::{LogitsCrc, TextOptions, Translator, self_test::StageCrcs};
 
 use crate::answer::{About, Answers, Passed, Trace};
 use crate::line::Line;
-use crate::phrase::{self, How};
+use crate::phrase;
 use crate::request::{HELP, Refusal, Request};
 use crate::session::Desk;
 use crate::{Event, LIMITS, Models, Port};
@@ -24,13 +24,11 @@ pub(crate) fn serve<P: Port>(
     (models, number): (Models<'_>, usize),
     desk: &mut Desk,
 ) -> Result<Next, P::Error> {
-    greet(answers, translator, models, number)?;
-    let mut how = How { options: TextOptions::DEFAULT, live: false };
     loop {
         let request = match answers.port.wait()? {
             Event::Closed => return Ok(Next::End),
             Event::Button => {
-                phrase::again(answers, translator, how, desk)?;
+                phrase::again(answers, translator, desk)?;
                 continue;
             }
             Event::Byte(byte) if !desk.line.push(byte) => continue,
@@ -45,15 +43,15 @@ pub(crate) fn serve<P: Port>(
                 desk.phrase.clear();
                 // A line fits; it was read into as much room.
                 let _ = desk.phrase.push_str(phrase);
-                phrase::again(answers, translator, how, desk)?;
+                phrase::again(answers, translator, desk)?;
             }
             Ok(Request::Around(around)) => {
-                how.options = if around { TextOptions::DEFAULT } else { TextOptions::RAW };
+                desk.how.options = if around { TextOptions::DEFAULT } else { TextOptions::RAW };
                 answers.note(if around { "whole text" } else { "model alone" })?;
             }
             Ok(Request::Stream) => {
-                how.live = !how.live;
-                answers.note(if how.live { "stream on" } else { "stream off" })?;
+                desk.how.live = !desk.how.live;
+                answers.note(if desk.how.live { "stream on" } else { "stream off" })?;
             }
             Ok(Request::Json) => {
                 answers.json = true;
@@ -89,8 +87,9 @@ pub(crate) fn serve<P: Port>(
     }
 }
 
+/// The line that a model is opened with.
 #[inline(never)]
-fn greet<P: Port>(
+pub(crate) fn greet<P: Port>(
     answers: &mut Answers<'_, P>,
     translator: &Translator<'_>,
     models: Models<'_>,

@@ -1,12 +1,15 @@
 //! A firmware's life: a model is opened and served until another is asked for.
 
+use core::mem::take;
+
 use heapless::String;
-use latimer::{AlignmentCrc, Error, Limits, LogitsCrc, Model, Outcome, Translator};
+use latimer::{AlignmentCrc, Error, Limits, LogitsCrc, Model, Outcome, TextOptions, Translator};
 
 use crate::answer::{Answers, JSON_BYTES, Measures};
 use crate::line::LineReader;
 use crate::log::info;
-use crate::serve::{Next, serve};
+use crate::phrase::How;
+use crate::serve::{Next, greet, serve};
 use crate::{LINE_BYTES, Models, Port};
 
 /// The limits every board's arena is sized for.
@@ -30,6 +33,7 @@ pub struct Buffers<'m> {
 /// What phrases come and go through.
 #[derive(Debug)]
 pub(crate) struct Desk {
+    pub how: How,
     pub line: LineReader,
     pub target: String<TARGET_BYTES>,
     /// The last phrase, for the button.
@@ -48,6 +52,7 @@ impl Buffers<'_> {
             translator: None,
             json: [0; JSON_BYTES],
             desk: Desk {
+                how: How { options: TextOptions::DEFAULT, live: false },
                 line: LineReader::new(),
                 target: String::new(),
                 phrase: String::new(),
@@ -97,15 +102,19 @@ pub fn session<'m, P: Port>(
     if let Err(error) = read(model, models, number).and_then(|model| open(translator, model, arena)) {
         return error.tell(&mut answers).map(|()| false);
     }
+    let mut opened = true;
     while let Some(serving) = translator {
-        // Room for more does not make a search of it.
-        let _ = serving.set_beams(1);
-        info!("model {}, {} bytes of arena", number, arena_bytes);
-        desk.measures = Measures { arena: arena_bytes, ..Measures::NONE };
+        if take(&mut opened) {
+            // Room for more does not make a search of it.
+            let _ = serving.set_beams(1);
+            info!("model {}, {} bytes of arena", number, arena_bytes);
+            desk.measures = Measures { arena: arena_bytes, ..Measures::NONE };
+            greet(&mut answers, serving, models, number)?;
+        }
         let Next::Model(asked) = serve(&mut answers, serving, (models, number), desk)? else { return Ok(true) };
         // Only if it can be run: the one that is there goes on else.
         match read(model, models, asked).and_then(|model| change(translator, model, arena_bytes)) {
-            Ok(()) => number = asked,
+            Ok(()) => (number, opened) = (asked, true),
             Err(error) => error.tell(&mut answers)?,
         }
     }
@@ -134,7 +143,7 @@ impl Refusal {
             Self::Missing(0) => {
                 answers.error("no model where this firmware looks for one: flash it, see `model-gen image`")
             }
-            Self::Missing(count) => answers.error(format_args!("there are {count} models")),
+            Self::Missing(count) => answers.error(format_args!("no such model: this firmware has {count}")),
             Self::Engine(error) => answers.error(error),
         }
     }
