@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use model_gen::cli::{parse_blob, read_blob};
 
-use crate::firmware::{self, Firmware};
+use crate::firmware::{self, Firmware, Models};
 use crate::machines::{self, Engine, Machine};
 use crate::qemu::{self, Board};
+use crate::shipped::shipped_blob;
 use crate::{setup, shell};
 
 /// Arguments of `cargo xtask board`.
@@ -19,9 +20,13 @@ pub struct Args {
     name: Option<String>,
     /// Phrases to translate; without them, lines of standard input, among them commands such as `:help`.
     text: Vec<String>,
-    /// The blob to link; the shipped model by default.
+    /// The blob to link, or several for `:model N` to choose from; the shipped model by default.
     #[arg(long)]
-    blob: Option<PathBuf>,
+    blob: Vec<PathBuf>,
+    /// Link no blob: the firmware finds those in the image of `--blob`, which is loaded into the board's flash (see
+    /// `model-gen image`), in so many bytes of arena.
+    #[arg(long, value_name = "ARENA")]
+    apart: Option<usize>,
     /// The engine to build, for which the blob must be.
     #[arg(long, default_value = "int8")]
     engine: Engine,
@@ -42,17 +47,32 @@ pub fn run(args: &Args) -> Result<()> {
         return Ok(());
     };
     let machine = machines::find(name)?;
-    if !machine.has_models() && args.text.is_empty() && args.blob.is_none() {
+    if !machine.has_models() && args.text.is_empty() && args.blob.is_empty() {
         return run_kernels(machine);
     }
-    if let Some(blob) = &args.blob {
-        check_blob(blob, args.engine)?;
-    }
+    let image = match (args.apart, &args.blob[..]) {
+        (None, blobs) => {
+            blobs.iter().try_for_each(|blob| check_blob(blob, args.engine))?;
+            None
+        }
+        (Some(_), []) => Some(shipped_blob(args.engine)?),
+        (Some(_), [image]) => Some(image.clone()),
+        (Some(_), _) => bail!("`--apart` takes one image: put the blobs into it with `model-gen image`"),
+    };
     eprintln!("building the firmware of {name}");
     let defmt = args.log.is_some();
-    let elf = Firmware { defmt, ..Firmware::new(machine, args.blob.as_deref(), args.engine)? }.build()?;
+    let mut firmware = Firmware { defmt, ..Firmware::new(machine, None, args.engine)? };
+    if let Some(arena) = args.apart {
+        firmware = firmware.with_models(Models::Apart { arena })?;
+    } else if !args.blob.is_empty() {
+        firmware = firmware.with_models(Models::Linked(args.blob.clone()))?;
+    }
+    let elf = firmware.build()?;
     setup::qemu(machine)?;
     let mut qemu = qemu::command(machine, &elf);
+    if let Some(image) = &image {
+        qemu::with_model(&mut qemu, &elf, image)?;
+    }
     if let Some(log) = &args.log {
         eprintln!("firmware: {}", elf.display());
         qemu.stderr(File::create(log).with_context(|| format!("cannot write `{}`", log.display()))?);

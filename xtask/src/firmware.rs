@@ -1,6 +1,7 @@
 //! Builds firmware.
 
 use std::collections::HashMap;
+use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -18,14 +19,26 @@ use crate::{paths, setup, shell};
 pub struct Firmware {
     /// The board.
     pub machine: &'static Machine,
-    /// The blob to link.
-    pub blob: PathBuf,
+    /// Its models.
+    pub models: Models,
     /// The engine, for which the blob must be.
     pub engine: Engine,
     /// Whether it logs through `defmt`.
     pub defmt: bool,
     /// Further features: `bench`, `portable`.
     pub extra: &'static [&'static str],
+}
+
+/// Where a firmware has its models.
+#[derive(Clone, Debug)]
+pub enum Models {
+    /// These blobs are linked.
+    Linked(Vec<PathBuf>),
+    /// In flash, written apart from the firmware, which has so many bytes of arena for whatever is there.
+    Apart {
+        /// Bytes of arena.
+        arena: usize,
+    },
 }
 
 impl Firmware {
@@ -35,16 +48,31 @@ impl Firmware {
             bail!("{} has no room for a model; without phrases, `cargo xtask board` runs what it has", machine.name);
         }
         let blob = match blob {
-            Some(blob) => blob.canonicalize().with_context(|| format!("cannot read the blob `{}`", blob.display()))?,
+            Some(blob) => absolute(blob)?,
             None => shipped_blob(engine)?,
         };
-        Ok(Self { machine, blob, engine, defmt: false, extra: &[] })
+        Ok(Self { machine, models: Models::Linked(vec![blob]), engine, defmt: false, extra: &[] })
+    }
+
+    /// The same with several blobs, linked or apart.
+    pub fn with_models(self, models: Models) -> Result<Self> {
+        let models = match models {
+            Models::Linked(blobs) => Models::Linked(blobs.iter().map(|blob| absolute(blob)).collect::<Result<_>>()?),
+            apart => apart,
+        };
+        Ok(Self { models, ..self })
     }
 
     /// Cargo's arguments after the subcommand.
     pub fn cargo(&self, subcommand: &str) -> Command {
         let mut cargo = cargo(self.machine, subcommand);
-        cargo.env("LATIMER_BLOB", &self.blob);
+        match &self.models {
+            Models::Linked(blobs) => {
+                // Fails for paths with the separator alone, which the build script would tell of too.
+                cargo.env("LATIMER_BLOB", env::join_paths(blobs).unwrap_or_default()).env_remove("LATIMER_ARENA")
+            }
+            Models::Apart { arena } => cargo.env("LATIMER_ARENA", arena.to_string()).env_remove("LATIMER_BLOB"),
+        };
         if self.defmt {
             // Without it defmt lets only errors through.
             cargo.env("DEFMT_LOG", "debug");
@@ -64,21 +92,45 @@ impl Firmware {
     /// has built already is not built again: tests want the same firmware many times, and Cargo links it anew whenever
     /// another blob came between.
     pub fn build(&self) -> Result<PathBuf> {
-        type Built = HashMap<PathBuf, SystemTime>;
+        type Built = HashMap<PathBuf, Vec<SystemTime>>;
         // Cargo gives every firmware of a board the same name, too: it must be copied before the next is built.
         static BUILT: LazyLock<Mutex<Built>> = LazyLock::new(Mutex::default);
         let mut built = BUILT.lock().unwrap_or_else(PoisonError::into_inner);
-        let stem = self.blob.file_stem().unwrap_or_default().to_string_lossy();
-        let elf = format!("{}-{}-{stem}.elf", self.machine.name, self.features().join("-"));
+        let elf = format!("{}-{}-{}.elf", self.machine.name, self.features().join("-"), self.models.name());
         let elf = paths::artifacts().join(elf);
-        let blob = fs::metadata(&self.blob).and_then(|blob| blob.modified());
-        let blob = blob.with_context(|| format!("cannot read the blob `{}`", self.blob.display()))?;
-        if built.get(&elf) != Some(&blob) {
+        let changed = self.models.changed()?;
+        if built.get(&elf) != Some(&changed) {
             build(self.machine, self.cargo("build"), &elf)?;
-            built.insert(elf.clone(), blob);
+            built.insert(elf.clone(), changed);
         }
         Ok(elf)
     }
+}
+
+impl Models {
+    fn name(&self) -> String {
+        match self {
+            Self::Linked(blobs) => {
+                let stems = blobs.iter().map(|blob| blob.file_stem().unwrap_or_default().to_string_lossy());
+                stems.collect::<Vec<_>>().join("+")
+            }
+            Self::Apart { arena } => format!("apart-{arena}"),
+        }
+    }
+
+    /// When the blobs were last written.
+    fn changed(&self) -> Result<Vec<SystemTime>> {
+        let Self::Linked(blobs) = self else { return Ok(Vec::new()) };
+        let changed = |blob: &PathBuf| {
+            let time = fs::metadata(blob).and_then(|blob| blob.modified());
+            time.with_context(|| format!("cannot read the blob `{}`", blob.display()))
+        };
+        blobs.iter().map(changed).collect()
+    }
+}
+
+fn absolute(blob: &Path) -> Result<PathBuf> {
+    blob.canonicalize().with_context(|| format!("cannot read the blob `{}`", blob.display()))
 }
 
 /// Builds the firmware of a board that has no room for a model, with these features, and returns the linked file.

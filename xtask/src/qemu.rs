@@ -1,5 +1,6 @@
 //! A firmware in QEMU, and the talk with it: a line to it, a line from it.
 
+use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
@@ -8,6 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use object::{Object, ObjectSymbol};
 
 use crate::machines::Machine;
 use crate::{setup, shell};
@@ -48,6 +50,21 @@ fn with_options(machine: &Machine, options: &[&str], elf: &Path) -> Command {
     qemu.args(["-semihosting-config", "enable=on,target=native"]);
     qemu.arg("-kernel").arg(elf);
     qemu
+}
+
+/// Adds to a command like [`command`]'s what writes `image` where the firmware in `elf` looks for models.
+pub fn with_model(qemu: &mut Command, elf: &Path, image: &Path) -> Result<()> {
+    let address = symbol(elf, "__model_start")?;
+    qemu.arg("-device").arg(format!("loader,file={},addr={address:#x},force-raw=on", image.display()));
+    Ok(())
+}
+
+/// The address of a symbol in a linked firmware.
+fn symbol(elf: &Path, name: &str) -> Result<u64> {
+    let bytes = fs::read(elf).with_context(|| format!("cannot read `{}`", elf.display()))?;
+    let file = object::File::parse(&*bytes).with_context(|| format!("`{}` is no ELF file", elf.display()))?;
+    let symbol = file.symbols().find(|symbol| symbol.name() == Ok(name));
+    Ok(symbol.with_context(|| format!("no symbol {name} in `{}`", elf.display()))?.address())
 }
 
 impl Board {
