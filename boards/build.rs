@@ -60,7 +60,7 @@ fn linked(blobs: impl Iterator<Item = impl AsRef<Path>>) -> Result<String, Strin
                 }}
                 i += 1;
             }}
-            most
+            most + app::HEAP_EXTRA
         }};
         /// The models.
         pub fn models() -> app::Models<'static> {{

@@ -29,6 +29,7 @@
 //! - `f16` (default): f16 weights, f32 arithmetic in one written order.
 //! - `bpe` (default): tokenizers that are SentencePiece BPE models; unigram models need no feature.
 //! - `std`: kernels for the host's own instruction set, chosen at run time; the bits stay the same.
+//! - `alloc`: [`HeapArena`], for those who have a heap and choose models at run time.
 //! - `json`: the report that boards and `model-gen translate --json` write.
 //! - `portable`: the portable kernels alone, on every target; the bits stay the same.
 //! - `dsp`, `mve`: the core, of Armv8-M Mainline, has that extension, where the build's flags don't say so (next
@@ -49,6 +50,9 @@ compile_error!("latimer reads little-endian blobs in place and runs on little-en
 
 #[cfg(not(any(feature = "int8", feature = "f16")))]
 compile_error!("enable at least one engine: feature `int8` or `f16`");
+
+#[cfg(feature = "alloc")]
+extern crate alloc;
 
 #[cfg(any(test, feature = "std"))]
 extern crate std;
@@ -80,6 +84,8 @@ pub mod text;
 mod translate;
 mod translator;
 
+#[cfg(feature = "alloc")]
+pub use arena::HeapArena;
 pub use arena::{Arena, ArenaPlan, Limits, MAX_BEAMS, arena_len};
 pub use blob::Blob;
 pub use engine::EngineKind;

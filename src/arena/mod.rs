@@ -16,10 +16,14 @@
 //! more, the more tokens share a pass over the weights.
 
 mod carve;
+#[cfg(feature = "alloc")]
+mod heap;
 mod loan;
 mod plan;
 
 pub(crate) use carve::{Carver, Kv, Slots, Work};
+#[cfg(feature = "alloc")]
+pub use heap::HeapArena;
 pub(crate) use loan::Loan;
 pub use plan::ArenaPlan;
 pub(crate) use plan::{STRIP, Sizes};

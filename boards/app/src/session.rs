@@ -15,6 +15,9 @@ use crate::{LINE_BYTES, Models, Port};
 /// The limits every board's arena is sized for.
 pub const LIMITS: Limits = Limits { beams: if cfg!(feature = "beam") { 4 } else { 1 }, ..Limits::DEFAULT };
 
+/// Bytes that a firmware's memory has beside the arena: what else sessions on a heap need there.
+pub const HEAP_EXTRA: usize = if cfg!(feature = "alloc") { 6 * 1024 } else { 0 };
+
 /// Room for a translation: twice what a line has.
 pub(crate) const TARGET_BYTES: usize = 2 * LINE_BYTES;
 
@@ -24,7 +27,7 @@ pub struct Buffers<'m> {
     /// Some 700 bytes, and twice as many.
     model: Option<Model<'m>>,
     translator: Option<Translator<'m>>,
-    json: [u8; JSON_BYTES],
+    pub(crate) json: [u8; JSON_BYTES],
     pub(crate) desk: Desk,
     #[cfg(feature = "bench")]
     bench: crate::bench::Memory,
@@ -73,8 +76,13 @@ pub fn run<'m, P: Port>(port: &mut P, models: Models<'m>, arena: &'m mut [u8], b
         Some(blob) => crate::bench::session(port, Some((blob, arena)), &mut buffers.bench.0),
         None => Ok(false),
     };
-    #[cfg(not(feature = "bench"))]
+    #[cfg(not(any(feature = "bench", all(feature = "alloc", target_os = "none"))))]
     let result = session(port, models, arena, buffers);
+    #[cfg(all(feature = "alloc", target_os = "none", not(feature = "bench")))]
+    let result = {
+        crate::heap::give(arena);
+        crate::session_on_heap(port, models, buffers)
+    };
     let code = match result {
         Ok(true) => 0,
         Ok(false) | Err(_) => 1,
@@ -121,9 +129,17 @@ pub fn session<'m, P: Port>(
     Ok(false)
 }
 
+impl<'m> Models<'m> {
+    /// Checks model `number`.
+    pub(crate) fn open(self, number: usize) -> Result<Model<'m>, Refusal> {
+        let blob = self.get(number).ok_or_else(|| Refusal::Missing(self.count()))?;
+        Ok(Model::from_bytes(blob)?)
+    }
+}
+
 /// Why a model is not served.
 #[derive(Debug)]
-enum Refusal {
+pub(crate) enum Refusal {
     /// There is none of that number, but so many.
     Missing(usize),
     /// It can't be run.
@@ -138,7 +154,7 @@ impl From<Error> for Refusal {
 
 impl Refusal {
     #[inline(never)]
-    fn tell<P: Port>(self, answers: &mut Answers<'_, P>) -> Result<(), P::Error> {
+    pub fn tell<P: Port>(self, answers: &mut Answers<'_, P>) -> Result<(), P::Error> {
         match self {
             Self::Missing(0) => {
                 answers.error("no model where this firmware looks for one: flash it, see `model-gen image`")
@@ -152,8 +168,7 @@ impl Refusal {
 /// Puts a model in its place. Neither this nor what follows is inlined: they were on the stack all the time else.
 #[inline(never)]
 fn read<'m, 'p>(place: &'p mut Option<Model<'m>>, models: Models<'m>, number: usize) -> Result<&'p Model<'m>, Refusal> {
-    let blob = models.get(number).ok_or_else(|| Refusal::Missing(models.count()))?;
-    Ok(place.insert(Model::from_bytes(blob)?))
+    Ok(place.insert(models.open(number)?))
 }
 
 /// Puts a translator of the model in its place.
