@@ -30,6 +30,9 @@ pub struct Args {
     /// The engine to build, for which the blob must be.
     #[arg(long, default_value = "int8")]
     engine: Engine,
+    /// Keep sessions on a heap, where the board has one.
+    #[arg(long)]
+    heap: bool,
     /// Answer in JSON, as `model-gen translate --json` does.
     #[arg(long)]
     json: bool,
@@ -61,7 +64,8 @@ pub fn run(args: &Args) -> Result<()> {
     };
     eprintln!("building the firmware of {name}");
     let defmt = args.log.is_some();
-    let mut firmware = Firmware { defmt, ..Firmware::new(machine, None, args.engine)? };
+    let extra: &[_] = if args.heap { &["alloc"] } else { &[] };
+    let mut firmware = Firmware { defmt, extra, ..Firmware::new(machine, None, args.engine)? };
     if let Some(arena) = args.apart {
         firmware = firmware.with_models(Models::Apart { arena })?;
     } else if !args.blob.is_empty() {

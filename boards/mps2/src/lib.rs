@@ -6,8 +6,11 @@ mod clock;
 mod uart;
 
 pub use app;
+// For the critical sections of the heap's lock.
 pub use board::{Board, Machine};
 pub use clock::{Clock, CmsdkTimers, SystemCounter};
+#[cfg(feature = "alloc")]
+use cortex_m as _;
 pub use uart::Uart;
 
 /// The whole firmware of a [`Machine`]: models, arena, entry and the handlers of what must not happen.
