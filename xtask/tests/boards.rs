@@ -1,10 +1,12 @@
 //! The firmware on emulated boards: the protocol, measures, errors and ends. That its bits equal the host's is tested
 //! elsewhere.
 
+mod common;
+
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
+use common::has_qemu;
 use xtask::elf_check::{self, Finding};
 use xtask::firmware::{self, Firmware};
 use xtask::machines::{self, Engine, KERNEL_MACHINES, MACHINES, Machine};
@@ -14,15 +16,6 @@ use xtask::shipped::shipped_blob;
 /// The firmware of a board with the shipped model, or `None` with a line where QEMU is not to be had.
 fn firmware(machine: &'static Machine, engine: Engine) -> Option<PathBuf> {
     has_qemu(machine).then(|| Firmware::new(machine, None, engine).unwrap().build().unwrap())
-}
-
-/// Whether QEMU is to be had; says where it is not.
-fn has_qemu(machine: &Machine) -> bool {
-    let found = Command::new(machine.qemu).arg("--version").output().is_ok();
-    if !found {
-        println!("skipped: no {} on this machine; `cargo xtask ci` installs it where it can", machine.qemu);
-    }
-    found
 }
 
 fn boot(machine: &'static Machine, engine: Engine) -> Option<Board> {

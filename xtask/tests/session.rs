@@ -296,5 +296,5 @@ fn a_trace_has_a_checksum_of_each_layer() {
     assert_eq!((stages.len(), trace["encoder_layers"].as_u64()), (6, Some(3)));
     assert!(stages.iter().all(|crc| crc.as_u64().unwrap() > 0));
     let last = stages[5].as_u64().unwrap();
-    assert!(lines[6].contains(&format!(" {last:08x} logits ")), "{}", lines[6]);
+    assert!(lines[6].contains(&format!(" {last:08x}, logits ")), "{}", lines[6]);
 }

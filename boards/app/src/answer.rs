@@ -148,9 +148,12 @@ pub(crate) struct Trace<'a> {
 
 impl Display for Trace<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?}", self.source_ids)?;
-        self.stages.iter().try_for_each(|crc| write!(f, " {crc:08x}"))?;
-        write!(f, " logits {:08x} {:?}", self.logits_crc, self.target_ids)
+        write!(f, "source {:?}, encoder", self.source_ids)?;
+        for (stage, crc) in self.stages.iter().enumerate() {
+            f.write_str(if stage == self.encoder_layers + 1 { ", decoder " } else { " " })?;
+            write!(f, "{crc:08x}")?;
+        }
+        write!(f, ", logits {:08x}, target {:?}", self.logits_crc, self.target_ids)
     }
 }
 

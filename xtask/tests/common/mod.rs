@@ -1,10 +1,22 @@
 //! What tests that boot boards share.
+#![allow(dead_code, reason = "each test uses some of it")]
 
 use std::path::Path;
+use std::process::Command;
 
 use app::latimer::report::Report;
 use app::latimer::{AlignmentCrc, Limits, LogitsCrc, Model, TextOptions};
 use model_gen::aligned::AlignedBytes;
+use xtask::machines::Machine;
+
+/// Whether QEMU is to be had; says where it is not.
+pub fn has_qemu(machine: &Machine) -> bool {
+    let found = Command::new(machine.qemu).arg("--version").output().is_ok();
+    if !found {
+        println!("skipped: no {} on this machine; `cargo xtask ci` installs it where it can", machine.qemu);
+    }
+    found
+}
 
 /// What the host answers in JSON.
 pub fn host(blob: &Path, phrases: &[String], beams: u16) -> Vec<String> {
