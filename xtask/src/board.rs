@@ -31,8 +31,11 @@ pub struct Args {
     #[arg(long, default_value = "int8")]
     engine: Engine,
     /// Keep sessions on a heap, where the board has one.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "beam")]
     heap: bool,
+    /// Leave room for a beam search by four hypotheses, which `:beam N` turns on.
+    #[arg(long)]
+    beam: bool,
     /// Answer in JSON, as `model-gen translate --json` does.
     #[arg(long)]
     json: bool,
@@ -64,7 +67,11 @@ pub fn run(args: &Args) -> Result<()> {
     };
     eprintln!("building the firmware of {name}");
     let defmt = args.log.is_some();
-    let extra: &[_] = if args.heap { &["alloc"] } else { &[] };
+    let extra: &[_] = match (args.heap, args.beam) {
+        (true, _) => &["alloc"],
+        (_, true) => &["beam"],
+        _ => &[],
+    };
     let mut firmware = Firmware { defmt, extra, ..Firmware::new(machine, None, args.engine)? };
     if let Some(arena) = args.apart {
         firmware = firmware.with_models(Models::Apart { arena })?;

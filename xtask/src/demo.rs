@@ -13,7 +13,7 @@ const PHRASES: &[&str] = &[
     "How much does this cost?",
     "My sister lives in a small house.",
     "I don't understand.",
-    "What time is it?",
+    "The shop opens at 9:30.",
 ];
 
 /// Boots the Cortex-M4 with the shipped model in its flash and translates.

@@ -4,13 +4,16 @@
 
 mod common;
 
+use std::mem::take;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::{env, fs};
 
 use serde_json::{Value, json};
 use xtask::firmware::{Firmware, Models};
-use xtask::machines::{Engine, MACHINES, Machine};
-use xtask::qemu::Board;
+use xtask::machines::{self, Engine, MACHINES, Machine};
+use xtask::qemu::{self, Board};
+use xtask::setup;
 use xtask::shipped::shipped_blob;
 
 fn folder() -> PathBuf {
@@ -25,16 +28,36 @@ fn inputs() -> Vec<PathBuf> {
     inputs
 }
 
-/// The firmware that has the shipped model and the example.
+/// The firmware that has the shipped model and, where its engine can run it, the example.
 fn firmware(machine: &'static Machine, engine: Engine) -> PathBuf {
+    let firmware = Firmware::new(machine, None, engine).unwrap();
+    if engine == Engine::F16 {
+        return firmware.build().unwrap();
+    }
+    firmware.with_models(two_models()).unwrap().build().unwrap()
+}
+
+fn two_models() -> Models {
     let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../src/example.blob");
-    let models = Models::Linked(vec![shipped_blob(engine).unwrap(), example]);
-    Firmware::new(machine, None, engine).unwrap().with_models(models).unwrap().build().unwrap()
+    Models::Linked(vec![shipped_blob(Engine::Int8).unwrap(), example])
+}
+
+/// A board that boots.
+struct Booting {
+    machine: &'static Machine,
+    qemu: Command,
+}
+
+impl Booting {
+    fn of(machine: &'static Machine, elf: &Path) -> Self {
+        setup::qemu(machine).unwrap();
+        Booting { machine, qemu: qemu::command(machine, elf) }
+    }
 }
 
 /// Everything that the firmware says when these lines are put to it, each behind the line that it answers.
-fn play(machine: &'static Machine, elf: &Path, input: &str) -> String {
-    let mut board = Board::boot(machine, elf).unwrap();
+fn play(Booting { machine, qemu }: &mut Booting, input: &str) -> String {
+    let mut board = Board::start(qemu).unwrap();
     let mut said = format!("{}\n", without_measures(&board.greeting, machine));
     for line in input.lines() {
         said += &format!("> {line}\n");
@@ -67,18 +90,25 @@ fn without_measures(line: &str, machine: &Machine) -> String {
     format!("{before}, stack ... instructions{rest}")
 }
 
-fn compare(engine: Engine, machines: &mut dyn Iterator<Item = &'static Machine>) {
-    let bless = env::var_os("BLESS").is_some();
+/// Plays every transcript to each of `machines`, booted by `boot`; the first one's may be kept.
+fn compare(
+    engine: Engine,
+    machines: impl Iterator<Item = &'static Machine>,
+    keep: bool,
+    boot: impl Fn(&'static Machine) -> Booting,
+) {
+    let mut keep = keep && env::var_os("BLESS").is_some();
     let mut differ = Vec::new();
-    for (number, machine) in machines.enumerate() {
+    for machine in machines {
         if !common::has_qemu(machine) {
             continue;
         }
-        let elf = firmware(machine, engine);
+        let mut booting = boot(machine);
+        let keep = take(&mut keep);
         for input in inputs() {
-            let found = play(machine, &elf, &fs::read_to_string(&input).unwrap());
+            let found = play(&mut booting, &fs::read_to_string(&input).unwrap());
             let output = input.with_extension(format!("{}.out", engine.name()));
-            if bless && number == 0 {
+            if keep {
                 fs::write(&output, &found).unwrap();
             }
             let expected = fs::read_to_string(&output).unwrap_or_default();
@@ -98,10 +128,41 @@ fn compare(engine: Engine, machines: &mut dyn Iterator<Item = &'static Machine>)
 
 #[test]
 fn every_board_answers_the_same_with_int8() {
-    compare(Engine::Int8, &mut MACHINES.iter());
+    compare(Engine::Int8, MACHINES.iter(), true, |machine| Booting::of(machine, &firmware(machine, Engine::Int8)));
 }
 
 #[test]
 fn every_board_answers_the_same_with_f16() {
-    compare(Engine::F16, &mut MACHINES.iter());
+    compare(Engine::F16, MACHINES.iter(), true, |machine| Booting::of(machine, &firmware(machine, Engine::F16)));
+}
+
+/// An arena on the heap, allocated for each model, makes no difference.
+#[test]
+fn boards_with_sessions_on_a_heap_answer_the_same() {
+    compare(Engine::Int8, machines::reference(), false, |machine| {
+        let heap = Firmware { extra: &["alloc"], ..Firmware::new(machine, None, Engine::Int8).unwrap() };
+        Booting::of(machine, &heap.with_models(two_models()).unwrap().build().unwrap())
+    });
+}
+
+/// Nor do models that were not linked, but lie in flash beside the firmware: in its own flash, or in another.
+#[test]
+fn boards_with_models_flashed_apart_answer_the_same() {
+    let Models::Linked(blobs) = two_models() else { unreachable!() };
+    let mut flash = Vec::new();
+    for blob in blobs {
+        // Where an eraser stopped, for a gap.
+        flash.resize(flash.len().next_multiple_of(4096), 0xFF);
+        flash.extend(fs::read(blob).unwrap());
+    }
+    let image = Path::new(env!("CARGO_TARGET_TMPDIR")).join("models.bin");
+    fs::write(&image, flash).unwrap();
+    let machines = machines::reference().chain(MACHINES.iter().filter(|machine| machine.name == "qemu-cortex-m55"));
+    compare(Engine::Int8, machines, false, |machine| {
+        let apart = Models::Apart { arena: 47_232 };
+        let elf = Firmware::new(machine, None, Engine::Int8).unwrap().with_models(apart).unwrap().build().unwrap();
+        let mut booting = Booting::of(machine, &elf);
+        qemu::with_model(&mut booting.qemu, &elf, &image).unwrap();
+        booting
+    });
 }
