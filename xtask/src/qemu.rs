@@ -125,6 +125,11 @@ impl Board {
         Ok(self.input.flush()?)
     }
 
+    /// The next line, which nothing asked for.
+    pub fn hear(&mut self) -> Result<String> {
+        self.read()
+    }
+
     fn read(&mut self) -> Result<String> {
         match self.lines.recv_timeout(self.patience) {
             Ok(line) => Ok(line),
@@ -140,7 +145,11 @@ impl Board {
     }
 
     /// Waits for QEMU to end by itself.
-    fn wait(&mut self) -> Result<ExitStatus> {
+    ///
+    /// # Errors
+    ///
+    /// If it does not within ten seconds.
+    pub fn wait(&mut self) -> Result<ExitStatus> {
         let end = Instant::now() + Duration::from_secs(10);
         while Instant::now() < end {
             if let Some(status) = self.child.try_wait()? {

@@ -7,6 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use common::has_qemu;
+use object::{Object, ObjectSegment, ObjectSymbol};
 use xtask::elf_check::{self, Finding};
 use xtask::firmware::{self, Firmware};
 use xtask::machines::{self, Engine, KERNEL_MACHINES, MACHINES, Machine};
@@ -124,5 +125,39 @@ fn integer_firmware_has_no_float_code_and_the_check_sees_it_where_it_is() {
             assert!(routines >= 3, "the f16 engine runs on soft float: {findings:?}");
         }
         assert!(elf_check::run(&[build(Engine::F16)]).is_err());
+    }
+}
+
+/// The firmware with an instruction that no core knows at the start of a function.
+fn broken(elf: &Path, function: &str) -> PathBuf {
+    let mut bytes = fs::read(elf).unwrap();
+    let at = {
+        let file = object::File::parse(&*bytes).unwrap();
+        let symbol = file.symbols().find(|symbol| symbol.name().is_ok_and(|name| name.contains(function))).unwrap();
+        let address = symbol.address() & !1;
+        let mut segments = file.segments();
+        let segment = segments.find(|s| (s.address()..s.address() + s.size()).contains(&address)).unwrap();
+        (segment.file_range().0 + address - segment.address()) as usize
+    };
+    // `udf` in Thumb, and the all-zero instruction, which RISC-V keeps illegal.
+    let illegal = if elf.to_string_lossy().contains("riscv") { [0; 2] } else { 0xDE00_u16.to_le_bytes() };
+    bytes[at..at + 2].copy_from_slice(&illegal);
+    let broken = Path::new(env!("CARGO_TARGET_TMPDIR")).join("broken.elf");
+    fs::write(&broken, bytes).unwrap();
+    broken
+}
+
+#[test]
+fn a_fault_is_reported_and_ends_the_program() {
+    for machine in MACHINES {
+        let Some(elf) = firmware(machine, Engine::Int8) else { continue };
+        let mut board = Board::boot(machine, &broken(&elf, "5serve4test")).unwrap();
+        assert!(board.ask(":info").unwrap().starts_with("latimer "));
+        // An empty line ends whatever was being written.
+        assert_eq!(board.ask(":selftest").unwrap(), "");
+        let words = board.hear().unwrap();
+        let kind = if machine.target.starts_with("riscv") { "fatal: trap 2 at 0x" } else { "fatal: hard fault at 0x" };
+        assert!(words.starts_with(kind), "{}: {words}", machine.name);
+        assert_eq!(board.wait().unwrap().code(), Some(101), "{}", machine.name);
     }
 }

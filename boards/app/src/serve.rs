@@ -78,7 +78,10 @@ pub(crate) fn serve<P: Port>(
             }
             Ok(Request::Beam(beams)) => match translator.set_beams(beams) {
                 Ok(()) => answers.note("beam set")?,
-                Err(_) => answers.error(format_args!("this firmware has room for {} at a time: build it with `--beam`", LIMITS.beams))?,
+                Err(_) => answers.error(format_args!(
+                    "this firmware has room for {} at a time: build it with `--beam`",
+                    LIMITS.beams
+                ))?,
             },
             Ok(Request::Help) => answers.note(HELP)?,
             Ok(Request::Exit) => return answers.note("bye").map(|()| Next::End),
