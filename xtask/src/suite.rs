@@ -72,7 +72,7 @@ fn lints_on_targets(steps: &mut Steps) {
         return;
     };
     for target in targets {
-        for features in ["int8", "f16", "int8,f16,json"] {
+        for features in ["int8", "f16", "int8,f16,json,alloc"] {
             let name = format!("lints for {target} with {features}");
             let mut clippy = cargo("");
             clippy.args(["clippy", "--package", "latimer", "--lib", "--locked", "--target", &target]);
@@ -109,10 +109,13 @@ fn firmwares(steps: &mut Steps) {
                 continue;
             }
             if engine == Engine::Int8 {
-                steps.step(&format!("lints of {name} and bench"), || {
-                    let firmware = Firmware { extra: &["bench"], ..Firmware::new(machine, None, engine)? };
-                    shell::run(deny_warnings(firmware.cargo("clippy").arg("--quiet")))
-                });
+                const EXTRAS: [&[&str]; 2] = [&["bench"], &["alloc"]];
+                for extra in EXTRAS {
+                    steps.step(&format!("lints of {name} and {}", extra.concat()), || {
+                        let firmware = Firmware { extra, ..Firmware::new(machine, None, engine)? };
+                        shell::run(deny_warnings(firmware.cargo("clippy").arg("--quiet")))
+                    });
+                }
             }
             steps.step(&format!("{name} and defmt"), || {
                 Firmware { defmt: true, ..Firmware::new(machine, None, engine)? }.build().map(drop)
