@@ -159,24 +159,28 @@ impl<'m> Translator<'m> {
         })
     }
 
-    /// Gives the arena back, for a translator of another model, say.
+    /// Takes a translator from its place and gives its arena back, for a translator of another model, say.
     ///
     /// ```
-    /// # use latimer::{Arena, Limits, Model, arena_len, include_blob};
+    /// # use latimer::{Arena, Limits, Model, Translator, arena_len, include_blob};
     /// # static BLOB: &[u8] = include_blob!("example.blob");
     /// # let (there, back) = (Model::from_bytes(BLOB)?, Model::from_bytes(BLOB)?);
     /// # const LEN: usize = arena_len(BLOB, Limits::DEFAULT);
     /// let mut arena = Arena::<LEN>::new(); // enough for both models
-    /// let translator = there.translator(arena.as_mut(), Limits::DEFAULT)?;
+    /// let mut translator = Some(there.translator(arena.as_mut(), Limits::DEFAULT)?);
     /// // ...
-    /// let translator = back.translator(translator.into_arena(), Limits::DEFAULT)?;
+    /// if let Some(arena) = Translator::take_arena(&mut translator) {
+    ///     translator = Some(back.translator(arena, Limits::DEFAULT)?);
+    /// }
     /// # Ok::<(), latimer::Error>(())
     /// ```
-    pub fn into_arena(self) -> &'m mut [u8] {
-        let Translator { loan, .. } = self;
-        // SAFETY: `self` is gone and with it every slice that was cut from the arena; what methods lend of them ends with
-        // the borrow of the translator.
-        unsafe { loan.back() }
+    // Not `self`: an argument's references are in use until the call ends.
+    pub fn take_arena(place: &mut Option<Self>) -> Option<&'m mut [u8]> {
+        let loan = place.as_ref()?.loan;
+        *place = None;
+        // SAFETY: the translator is gone and with it every slice that was cut from the arena; what methods lend of them has
+        // ended with the borrow of the translator. Its loan was copied here alone.
+        Some(unsafe { loan.back() })
     }
 
     /// The blob of the model.

@@ -389,6 +389,7 @@ fn run(translator: &mut latimer::Translator, text: &str) -> (Vec<u16>, u32) {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes miri many minutes, and no path that others do not")]
 fn a_shortlist_of_everything_changes_no_bit() {
     for (engine, beams) in ENGINES.into_iter().flat_map(|engine| [(engine, 1), (engine, 3)]) {
         let section = shortlist(3, &[]);

@@ -4,6 +4,7 @@ use core::marker::PhantomData;
 use core::ptr::NonNull;
 
 /// The claim to an arena whose bytes others have been lent.
+#[derive(Clone, Copy)]
 pub(crate) struct Loan<'a> {
     whole: NonNull<[u8]>,
     arena: PhantomData<&'a mut [u8]>,
@@ -26,7 +27,7 @@ impl<'a> Loan<'a> {
     ///
     /// # Safety
     ///
-    /// What [`Loan::of`] lent, and all that was cut from it, must not be used any more.
+    /// What [`Loan::of`] lent, and all that was cut from it, must not be used any more, and this must be the claim's only use.
     pub unsafe fn back(self) -> &'a mut [u8] {
         let mut whole = self.whole;
         // SAFETY: by the contract nothing else has access to the bytes, which were lent for `'a`.

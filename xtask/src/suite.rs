@@ -62,7 +62,7 @@ fn miri(steps: &mut Steps) {
     }
     let mut miri = nightly();
     miri.env("MIRIFLAGS", "-Zmiri-disable-isolation");
-    steps.command(NAME, miri.args(["test", "--package", "latimer", "--test", "tiny", "--locked"]));
+    steps.command(NAME, miri.args(["test", "--package", "latimer", "--test", "tiny", "--test", "find", "--locked"]));
 }
 
 /// The runtime crate for every pinned target, with each engine alone and with both.

@@ -185,8 +185,8 @@ fn change<'m>(place: &mut Option<Translator<'m>>, model: &Model<'m>, found: usiz
     if need > found {
         return Err(Error::Arena { need, found }.into());
     }
-    match place.take() {
-        Some(old) => open(place, model, old.into_arena()),
+    match Translator::take_arena(place) {
+        Some(arena) => open(place, model, arena),
         None => Ok(()),
     }
 }
