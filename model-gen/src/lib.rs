@@ -2,6 +2,7 @@
 
 pub mod align;
 pub mod aligned;
+pub mod boards;
 pub mod cli;
 pub mod cost;
 pub mod derivative;

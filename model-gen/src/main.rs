@@ -1,7 +1,9 @@
 //! `model-gen`: imports trained checkpoints, quantizes, checks and packs them for latimer.
 
 use clap::{Parser, Subcommand};
-use model_gen::cli::{complain, eval, extras, glossary, guide, inspect, judge, pack, shortlist, translate};
+use model_gen::cli::{
+    boards, complain, eval, extras, glossary, guide, image, inspect, judge, pack, shortlist, translate,
+};
 use std::process::ExitCode;
 
 /// Imports trained checkpoints, quantizes, checks and packs them for latimer.
@@ -32,6 +34,10 @@ enum Command {
     Eval(eval::Args),
     /// Show what a blob holds and what it costs.
     Inspect(inspect::Args),
+    /// Tell which boards a blob fits, and how fast it is likely to be there.
+    Boards(boards::Args),
+    /// Write models as an image for a board's flash, apart from its firmware.
+    Image(image::Args),
 }
 
 fn main() -> ExitCode {
@@ -45,6 +51,8 @@ fn main() -> ExitCode {
         Command::Translate(args) => translate::run(&args),
         Command::Eval(args) => eval::run(&args),
         Command::Inspect(args) => inspect::run(&args),
+        Command::Boards(args) => boards::run(&args),
+        Command::Image(args) => image::run(&args),
     };
     match result {
         Ok(code) => code,

@@ -1,6 +1,7 @@
 //! `model-gen inspect`.
 
 use super::{LimitArgs, parse_blob, print, read_blob};
+use crate::cost::Macs;
 use crate::shortlist::section_bytes;
 use anyhow::{Context, Result};
 use latimer::blob::glossary::GlossaryKind;
@@ -104,26 +105,10 @@ fn tokenizer(model: &Model<'_>) -> Value {
 
 /// Multiply-accumulates of linears and the output matrix; attention products depend on the lengths and come on top.
 fn macs(model: &Model<'_>) -> Value {
-    let (mut source, mut target, mut output) = (0u64, 0u64, 0u64);
-    let spec = model.blob().spec();
-    let encoders = spec.encoder_blocks();
-    for (index, tensor) in model.blob().tensors().enumerate() {
-        let macs = tensor.rows() as u64 * tensor.cols() as u64;
-        let entry = tensor.entry();
-        let cross_kv = entry.role == Role::CrossK as u8 || entry.role == Role::CrossV as u8;
-        if index as u32 == spec.header().output {
-            output = macs;
-        } else if entry.block == u16::MAX || tensor.cols() <= 1 {
-            // Embeddings are looked up; norms and positions do not multiply matrices.
-        } else if (entry.block as usize) < encoders || cross_kv {
-            source += macs;
-        } else {
-            target += macs;
-        }
-    }
+    let Macs { source, target, output } = Macs::of(model);
     json!({
         "per_source_token": source,
-        "per_target_token": target + output,
+        "per_target_token": target,
         "of_these_output_matrix": output,
     })
 }

@@ -1,10 +1,12 @@
 //! The subcommands of `model-gen`.
 
 mod around;
+pub mod boards;
 pub mod eval;
 pub mod extras;
 pub mod glossary;
 pub mod guide;
+pub mod image;
 pub mod inspect;
 pub mod judge;
 mod output;

@@ -56,6 +56,12 @@ impl Golden {
         text
     }
 
+    /// The count that was recorded for a figure: the middle of its limits.
+    pub fn count(&self, board: &str, kernels: &str, figure: &str) -> Option<f64> {
+        let key = (board.to_owned(), kernels.to_owned(), figure.to_owned());
+        self.0.get(&key).map(|&(floor, ceiling)| (floor + ceiling) as f64 / 2.0)
+    }
+
     /// What is wrong with these counts of a board: outside the limits, or not recorded. With `whole`, those recorded that
     /// are not among them, too.
     pub fn check(&self, board: &str, found: &BTreeMap<Key, u64>, whole: bool) -> Vec<String> {

@@ -15,7 +15,7 @@ use model_gen::pack::Recipe;
 
 use crate::machines::{self, Machine};
 use counts::{CLASSES, Counts};
-use golden::Golden;
+pub use golden::Golden;
 use measure::Kernels;
 use probe::Probe;
 use profile::Functions;

@@ -3,6 +3,7 @@
 mod example;
 mod format;
 mod functions;
+mod speed;
 
 use std::fs;
 
@@ -32,7 +33,7 @@ pub fn run(args: &Args) -> Result<()> {
         ("docs/blob-format.md", format::parts()),
         ("docs/numerics.md", functions::parts()),
     ];
-    let mut files = vec![("src/example.blob", example::blob()?)];
+    let mut files = vec![("src/example.blob", example::blob()?), (speed::FILE, speed::table()?.into_bytes())];
     for (file, parts) in documents {
         let text = rewrite(&String::from_utf8(read(file)?)?, parts).with_context(|| format!("`{file}`"))?;
         files.push((file, text.into_bytes()));
