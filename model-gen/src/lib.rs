@@ -5,6 +5,7 @@ pub mod aligned;
 pub mod cli;
 pub mod cost;
 pub mod derivative;
+pub mod device;
 pub mod evaluate;
 pub mod glossary;
 pub mod guide;

@@ -1,7 +1,7 @@
 //! `model-gen`: imports trained checkpoints, quantizes, checks and packs them for latimer.
 
 use clap::{Parser, Subcommand};
-use model_gen::cli::{complain, eval, extras, glossary, guide, inspect, judge, pack, shortlist, translate};
+use model_gen::cli::{complain, device, eval, extras, glossary, guide, inspect, judge, pack, shortlist, translate};
 use std::process::ExitCode;
 
 /// Imports trained checkpoints, quantizes, checks and packs them for latimer.
@@ -32,6 +32,8 @@ enum Command {
     Eval(eval::Args),
     /// Show what a blob holds and what it costs.
     Inspect(inspect::Args),
+    /// Talk to a board: translate on it, ask what it is, compare its bits with the host's.
+    Device(device::Args),
 }
 
 fn main() -> ExitCode {
@@ -45,6 +47,7 @@ fn main() -> ExitCode {
         Command::Translate(args) => translate::run(&args),
         Command::Eval(args) => eval::run(&args),
         Command::Inspect(args) => inspect::run(&args),
+        Command::Device(args) => device::run_std(&args),
     };
     match result {
         Ok(code) => code,

@@ -1,6 +1,7 @@
 //! The subcommands of `model-gen`.
 
 mod around;
+pub mod device;
 pub mod eval;
 pub mod extras;
 pub mod glossary;
