@@ -2,6 +2,7 @@
 
 use crate::blob::{CRC32, Digest, digest_values};
 use crate::passage::Aligned;
+use core::fmt;
 use core::ops::ControlFlow;
 
 /// A place in the model whose output can be observed.
@@ -11,6 +12,16 @@ pub enum Stage {
     Encoder(u8),
     /// Output of decoder block `n - 1`; 0 is the embedding with positions.
     Decoder(u8),
+}
+
+impl fmt::Display for Stage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (side, layer) = match *self {
+            Stage::Encoder(layer) => ("encoder", layer),
+            Stage::Decoder(layer) => ("decoder", layer),
+        };
+        if layer == 0 { write!(f, "{side} embedding") } else { write!(f, "{side} layer {layer}") }
+    }
 }
 
 /// A hidden state of one token.

@@ -66,11 +66,7 @@ impl fmt::Display for SelfTestError {
             SelfTestError::Run { case, error } => write!(f, "vector {case}: {error}"),
             SelfTestError::SourceIds { case } => write!(f, "vector {case}: source ids differ"),
             SelfTestError::Layer { case, stage, expected, found } => {
-                let (side, layer) = match stage {
-                    Stage::Encoder(layer) => ("encoder", layer),
-                    Stage::Decoder(layer) => ("decoder", layer),
-                };
-                write!(f, "vector {case}: {side} layer {layer} differs: {found:08x}, expected {expected:08x}")
+                write!(f, "vector {case}: {stage} differs: {found:08x}, expected {expected:08x}")
             }
             SelfTestError::Logits { case, expected, found } => {
                 write!(f, "vector {case}: logits differ: {found:08x}, expected {expected:08x}")

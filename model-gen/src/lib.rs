@@ -6,6 +6,7 @@ pub mod boards;
 pub mod cli;
 pub mod cost;
 pub mod derivative;
+pub mod device;
 pub mod evaluate;
 pub mod glossary;
 pub mod guide;

@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand};
 use model_gen::cli::{
-    boards, complain, eval, extras, glossary, guide, image, inspect, judge, pack, shortlist, translate,
+    boards, complain, device, eval, extras, glossary, guide, image, inspect, judge, pack, shortlist, translate,
 };
 use std::process::ExitCode;
 
@@ -38,6 +38,8 @@ enum Command {
     Boards(boards::Args),
     /// Write models as an image for a board's flash, apart from its firmware.
     Image(image::Args),
+    /// Talk to a board: translate on it, ask what it is, compare its bits with the host's.
+    Device(device::Args),
 }
 
 fn main() -> ExitCode {
@@ -53,6 +55,7 @@ fn main() -> ExitCode {
         Command::Inspect(args) => inspect::run(&args),
         Command::Boards(args) => boards::run(&args),
         Command::Image(args) => image::run(&args),
+        Command::Device(args) => device::run_std(&args),
     };
     match result {
         Ok(code) => code,

@@ -49,6 +49,8 @@ mod armv7m;
 #[cfg(any(latimer_armv6m, latimer_armv7m, latimer_rv32m))]
 mod assembly;
 mod blocks;
+#[cfg(feature = "broken-kernel")]
+mod broken;
 #[cfg(latimer_dsp)]
 mod dsp;
 pub mod layout;
@@ -88,7 +90,11 @@ pub use portable::quantize;
 #[cfg(all(feature = "int8", not(latimer_dsp)))]
 pub use portable::{attention, norm, softmax, tail};
 
-pub use chosen::{STRIP_BLOCKS, multiply, specialized};
+#[cfg(feature = "broken-kernel")]
+pub use broken::multiply;
+#[cfg(not(feature = "broken-kernel"))]
+pub use chosen::multiply;
+pub use chosen::{STRIP_BLOCKS, specialized};
 pub use layout::Packing;
 #[cfg(feature = "f16")]
 pub use portable::float::{dot4_f16, dot4x2_f16};

@@ -39,6 +39,10 @@ pub struct Args {
     /// Answer in JSON, as `model-gen translate --json` does.
     #[arg(long)]
     json: bool,
+    /// Put the serial line behind this TCP port of the host, for `model-gen device --port tcp:127.0.0.1:PORT`, and boot when the
+    /// first connects.
+    #[arg(long, value_name = "PORT", conflicts_with_all = ["text", "json"])]
+    listen: Option<u16>,
     /// Build with `defmt` and write its frames to this file; `defmt-print -e FIRMWARE < FILE` shows them.
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
@@ -80,13 +84,20 @@ pub fn run(args: &Args) -> Result<()> {
     }
     let elf = firmware.build()?;
     setup::qemu(machine)?;
-    let mut qemu = qemu::command(machine, &elf);
+    let mut qemu = match args.listen {
+        Some(port) => qemu::listening(machine, &elf, port),
+        None => qemu::command(machine, &elf),
+    };
     if let Some(image) = &image {
         qemu::with_model(&mut qemu, &elf, image)?;
     }
     if let Some(log) = &args.log {
         eprintln!("firmware: {}", elf.display());
         qemu.stderr(File::create(log).with_context(|| format!("cannot write `{}`", log.display()))?);
+    }
+    if args.listen.is_some() {
+        // Ends with `:exit`, or from here.
+        return shell::run(&mut qemu);
     }
     let mut board = Board::start(&mut qemu)?;
     eprintln!("{}", board.greeting);

@@ -31,22 +31,29 @@ pub struct Board {
 
 /// The command that boots `elf` on `machine`.
 pub fn command(machine: &Machine, elf: &Path) -> Command {
-    with_options(machine, machine.options, elf)
+    with_options(machine, machine.options, "stdio", elf)
+}
+
+/// The same with the serial line behind this TCP port of the host, where QEMU waits for the first to connect before it starts.
+pub fn listening(machine: &Machine, elf: &Path, port: u16) -> Command {
+    let mut command = with_options(machine, machine.options, &format!("tcp:127.0.0.1:{port},server=on,wait=on"), elf);
+    command.stdin(Stdio::null());
+    command
 }
 
 /// The same with clocks that follow the host's: faster, and nothing interrupts a translated block.
 pub fn uncounted(machine: &Machine, elf: &Path) -> Command {
     let end = machine.options.iter().position(|&option| option == "-icount").unwrap_or(machine.options.len());
     let (before, rest) = machine.options.split_at(end);
-    let mut command = with_options(machine, before, elf);
+    let mut command = with_options(machine, before, "stdio", elf);
     command.args(rest.iter().skip(2));
     command
 }
 
-fn with_options(machine: &Machine, options: &[&str], elf: &Path) -> Command {
+fn with_options(machine: &Machine, options: &[&str], serial: &str, elf: &Path) -> Command {
     let mut qemu = Command::new(machine.qemu);
     qemu.args(options);
-    qemu.args(["-nographic", "-monitor", "none", "-serial", "stdio"]);
+    qemu.args(["-nographic", "-monitor", "none", "-serial", serial]);
     qemu.args(["-semihosting-config", "enable=on,target=native"]);
     qemu.arg("-kernel").arg(elf);
     qemu

@@ -95,6 +95,8 @@ pub(crate) struct About<'a> {
     /// Bytes of the blob, and the version of the model in it.
     pub blob: usize,
     pub model_version: u32,
+    /// The header's checksum, by which another blob of equal length is told: it covers all others.
+    pub blob_crc: u32,
     /// Which of how many models it is.
     pub number: usize,
     pub models: usize,
@@ -110,13 +112,15 @@ impl<'a> About<'a> {
         let blob = translator.blob();
         let meta = |key, other| blob.meta(key).unwrap_or(other);
         let Limits { source_tokens, target_tokens, beams, .. } = LIMITS;
+        let header = blob.container().header();
         About {
             board: P::NAME,
             version: env!("CARGO_PKG_VERSION"),
             model: meta("name", "unnamed"),
             licence: meta("licence", "licence unknown"),
             blob: blob.len(),
-            model_version: blob.container().header().model_version,
+            model_version: header.model_version,
+            blob_crc: header.header_crc,
             number,
             models: models.count(),
             engine: blob.engine().name(),

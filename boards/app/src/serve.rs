@@ -1,5 +1,6 @@
 //! The loop that serves a model: a line in, a line out.
 
+use latimer::report::Report;
 use latimer::{LogitsCrc, TextOptions, Translator, self_test::StageCrcs};
 
 use crate::answer::{About, Answers, Passed, Trace};
@@ -39,6 +40,8 @@ pub(crate) fn serve<P: Port>(
             },
         };
         match request {
+            // As terminals and tools send them: the last phrase stays the last, for the button and `:stats`.
+            Ok(Request::Phrase("")) => blank(answers)?,
             Ok(Request::Phrase(phrase)) => {
                 desk.phrase.clear();
                 // A line fits; it was read into as much room.
@@ -100,6 +103,12 @@ pub(crate) fn greet<P: Port>(
 ) -> Result<(), P::Error> {
     let about = About::of::<P>(translator, models, number);
     if answers.json { answers.json(&about) } else { answers.text(format_args!("{about}; :help lists the commands")) }
+}
+
+/// The translation of nothing.
+#[inline(never)]
+fn blank<P: Port>(answers: &mut Answers<'_, P>) -> Result<(), P::Error> {
+    if answers.json { answers.json(&Report::empty(LogitsCrc::new().value())) } else { answers.text("") }
 }
 
 #[inline(never)]

@@ -2,6 +2,7 @@
 
 mod around;
 pub mod boards;
+pub mod device;
 pub mod eval;
 pub mod extras;
 pub mod glossary;

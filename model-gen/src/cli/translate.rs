@@ -210,6 +210,7 @@ fn written(each: usize, write: impl FnOnce(&mut [u8]) -> Result<usize, Error>) -
     Ok(String::from_utf8(room)?)
 }
 
-fn is_broken_pipe(error: &anyhow::Error) -> bool {
+/// Whether the reader of standard output has gone.
+pub(super) fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.downcast_ref::<std::io::Error>().is_some_and(|error| error.kind() == ErrorKind::BrokenPipe)
 }
