@@ -7,16 +7,17 @@ use serde::Serialize;
 use crate::{Error, Outcome, Warnings};
 
 /// A translation: what went in, what came out, and a checksum of everything in between. The ids are those of the last part of the
-/// text that the model was given, which mostly is all of it; the checksum is over all parts.
+/// text that the model was asked about, with stand-ins and marks as it read them, which mostly is all of it; what was copied
+/// behind it has none. The checksums are over all parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Report<'a> {
     /// The phrase as it was given.
     pub source: &'a str,
-    /// Its ids, end of sentence included.
+    /// Ids of the last part that the model was asked about, end of sentence included; none where it was not asked.
     pub source_ids: &'a [u16],
-    /// The ids chosen.
+    /// What it made of them; none where it was stopped before the first.
     pub target_ids: &'a [u16],
-    /// Their text.
+    /// The translation of the whole phrase.
     pub target: &'a str,
     /// Checksum over every logit of every step.
     pub logits_crc: u32,

@@ -215,12 +215,14 @@ impl<'m> Translator<'m> {
         self.blob.tokenizer_mut().set_language(language)
     }
 
-    /// Ids of the last phrase tokenized or encoded, end of sentence included.
+    /// Ids of the last phrase tokenized or encoded, end of sentence included; of a passage, those of the last part that the model was
+    /// asked about.
     pub fn source_ids(&self) -> &[u16] {
         self.source_ids.get(..self.source_len).unwrap_or_default()
     }
 
-    /// Ids of the last translation, end of sentence included where it was reached.
+    /// Ids of the last translation, end of sentence included where it was reached; of a passage, what the model made of the same
+    /// part.
     pub fn target_ids(&self) -> &[u16] {
         self.target_ids.get(..self.target_len).unwrap_or_default()
     }
@@ -249,19 +251,30 @@ impl<'m> Translator<'m> {
         Ok(self.source_ids())
     }
 
-    /// The same of what `fill` writes and gives the length of; the number of ids. `None` of it is too long.
+    /// How many ids, end of sentence included, there are of what `fill` writes and gives the length of; `None` of it is too long.
+    /// They lie in the region until [`Translator::take_tokenized`]: before that the last phrase's are kept.
     pub(crate) fn tokenize_filled(
         &mut self,
         fill: impl FnOnce(&Blob, &Part, &mut [u8]) -> Option<usize>,
     ) -> Result<usize, Error> {
-        self.forget_phrase();
+        self.encoded = 0;
+        (self.score, self.search) = (None, None);
         let limit = self.limits.text_bytes as usize;
         let mut carver = Carver::new(self.region);
+        let ids = carver.take(self.limits.source_tokens as usize)?;
         let filled = carver.take::<u8>(limit)?;
         let len = fill(&self.blob, &self.part, &mut *filled).ok_or(Error::TextTooLong { limit })?;
         let text = filled.get(..len).unwrap_or_default();
-        self.source_len = Self::tokenize_in(&self.blob, self.limits, carver.rest(), self.source_ids, text)?;
-        Ok(self.source_len)
+        Self::tokenize_in(&self.blob, self.limits, carver.rest(), ids, text)
+    }
+
+    /// Makes the `count` ids that [`Translator::tokenize_filled`] left the phrase's, and their encoding the next to be done.
+    pub(crate) fn take_tokenized(&mut self, count: usize) -> Result<(), Error> {
+        self.forget();
+        let ids = Carver::new(self.region).take::<u16>(self.limits.source_tokens as usize)?;
+        self.source_ids.iter_mut().zip(ids).for_each(|(to, from)| *to = *from);
+        self.source_len = count;
+        self.begin_encoding()
     }
 
     /// Puts the ids of `text`, end of sentence included, into `ids`; how many they are.

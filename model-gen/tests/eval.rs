@@ -305,6 +305,11 @@ fn faults_are_sentences() {
         assert!(message.starts_with("error: cannot compare") && message.contains(wanted), "{message}");
         assert!(output.stdout.is_empty() && !json.exists());
     }
+    // On standard output in place of the table, and no file of that name.
+    let output = lab.eval(own, &["--limit", "2", "--target-tokens", "8", "--json", "-"]);
+    assert!(output.status.success(), "{output:?}");
+    assert!(serde_json::from_slice::<Value>(&output.stdout).unwrap()["float"].is_object());
+    assert!(!std::path::Path::new("-").exists());
     for bad in [["--max-chrf-drop", "nan"], ["--max-chrf-drop=-1", "--json=x"], ["--limit", "0"]] {
         let output = lab.eval(own, &bad);
         assert_eq!(output.status.code(), Some(2), "{bad:?}: {}", text(&output.stderr));

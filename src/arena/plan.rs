@@ -44,7 +44,7 @@ pub struct ArenaPlan {
     pub encode_work: usize,
     /// The same of a token for each beam while decoding.
     pub step_work: usize,
-    /// Text as the model reads it, then normalized, and Viterbi nodes, over all of these.
+    /// Ids, text as the model reads it, then normalized, and Viterbi nodes, over all of these.
     pub text: usize,
     /// The same once more, what is known of source and target tokens, and the translation before it is written: over what
     /// comes behind the book.
@@ -216,7 +216,7 @@ impl ArenaPlan {
             own,
             encode_work: encode.bytes(sizes, larger(block * ffn, encode.step_elements())),
             step_work: step.bytes(sizes, step.step_elements()),
-            text: round_up(bytes) + round_up(bytes) + round_up(bytes * NODE_BYTES),
+            text: round_up(source * 2) + round_up(bytes) + round_up(bytes) + round_up(bytes * NODE_BYTES),
             finish: 2 * round_up(bytes)
                 + round_up(bytes * NODE_BYTES)
                 + round_up(source * size_of::<SourceSpan>())

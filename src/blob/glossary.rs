@@ -105,25 +105,31 @@ impl<'g> Glossary<'g> {
     ///
     /// # Errors
     ///
-    /// [`BlobError::Malformed`] with the number of the entry that is at fault.
+    /// [`BlobError::Malformed`] with the number of the entry that is at fault; 0 for the header and the lengths too.
     pub fn parse(bytes: &'g [u8]) -> Result<Self, BlobError> {
         let malformed =
             |index: usize| BlobError::Malformed { section: SectionKind::Glossary as u32, index: index as u32 };
         let mut glossary = Self::split(bytes).ok_or(malformed(0))?;
         let mut before: Option<(&str, GlossaryKind)> = None;
+        let mut text_at = 0;
         for index in 0..glossary.len() {
             let (key, kind, target) = glossary.entry(index).ok_or(malformed(index))?;
+            // Texts lie without anything between.
+            if glossary.record(index).is_none_or(|entry| entry.at as usize != text_at) {
+                return Err(malformed(index));
+            }
+            text_at += key.len() + target.len();
             if key.is_empty() || target.is_empty() || before.is_some_and(|before| before >= (key, kind)) {
                 return Err(malformed(index));
             }
             before = Some((key, kind));
             glossary.terms |= kind == GlossaryKind::Term;
         }
-        Ok(glossary)
+        if text_at == glossary.text.len() { Ok(glossary) } else { Err(malformed(0)) }
     }
 
     fn split(bytes: &'g [u8]) -> Option<Self> {
-        let header = GlossaryHeader::read(bytes, 0).filter(|header| header.magic == MAGIC)?;
+        let header = GlossaryHeader::read(bytes, 0).filter(|header| header.magic == MAGIC && header.reserved == 0)?;
         let (_, rest) = bytes.split_at_checked(GlossaryHeader::SIZE)?;
         let (entries, text) = rest.split_at_checked((header.entries as usize).checked_mul(GlossaryEntry::SIZE)?)?;
         let text = core::str::from_utf8(text).ok()?;
@@ -145,9 +151,13 @@ impl<'g> Glossary<'g> {
         self.entries.is_empty()
     }
 
+    fn record(&self, index: usize) -> Option<GlossaryEntry> {
+        GlossaryEntry::read(self.entries, index.checked_mul(GlossaryEntry::SIZE)?)
+    }
+
     /// Key, kind and target of an entry.
     pub fn entry(&self, index: usize) -> Option<(&'g str, GlossaryKind, &'g str)> {
-        let entry = GlossaryEntry::read(self.entries, index.checked_mul(GlossaryEntry::SIZE)?)?;
+        let entry = self.record(index)?;
         let (_, text) = self.text.split_at_checked(entry.at as usize)?;
         let (key, text) = text.split_at_checked(entry.key_len as usize)?;
         let (target, _) = text.split_at_checked(entry.target_len as usize)?;
@@ -268,6 +278,16 @@ mod tests {
         refused(&section(&[a, a]), 1);
         refused(&section(&[a, ("x", GlossaryKind::Term, "")]), 1);
         let whole = section(&ENTRIES);
+        for (at, index) in [(12, 0), (15, 0), (16, 0), (16 + 8, 1), (16 + 2 * 8, 2)] {
+            let mut bytes = whole.clone();
+            bytes[at] += 1;
+            refused(&bytes, index);
+        }
+        // Text that no entry has.
+        let mut longer = whole.clone();
+        longer.push(b'y');
+        longer[8] += 1;
+        refused(&longer, 0);
         (0..whole.len()).for_each(|len| refused(&whole[..len], 0));
     }
 

@@ -111,6 +111,10 @@ impl Guide<'static> {
 
 impl<'b> Guide<'b> {
     /// Reads and checks a section.
+    ///
+    /// # Errors
+    ///
+    /// [`BlobError::Malformed`] with 0 for the header and the lengths, 1 for the knots, 2 for the stand-ins and their texts.
     pub fn parse(bytes: &'b [u8]) -> Result<Self, BlobError> {
         let malformed = |index| BlobError::Malformed { section: SectionKind::Guide as u32, index };
         let guide = Self::split(bytes).ok_or(malformed(0))?;
@@ -122,13 +126,20 @@ impl<'b> Guide<'b> {
         if !falling(guide.phrase_knots()) || !falling(guide.token_knots()) {
             return Err(malformed(1));
         }
-        let whole = guide.all_stand_ins().count() == guide.header.stand_ins as usize;
-        let sound = guide.all_stand_ins().all(|(_, source, target)| !source.is_empty() && !target.is_empty());
-        if whole && sound { Ok(guide) } else { Err(malformed(2)) }
+        let (mut count, mut text_len) = (0, 0);
+        for (_, source, target) in guide.all_stand_ins() {
+            if source.is_empty() || target.is_empty() {
+                return Err(malformed(2));
+            }
+            (count, text_len) = (count + 1, text_len + source.len() + target.len());
+        }
+        // No text that is not theirs.
+        let whole = count == guide.header.stand_ins as usize && text_len == guide.text.len();
+        if whole { Ok(guide) } else { Err(malformed(2)) }
     }
 
     fn split(bytes: &'b [u8]) -> Option<Self> {
-        let header = GuideHeader::read(bytes, 0)?;
+        let header = GuideHeader::read(bytes, 0).filter(|header| header.reserved == 0)?;
         let (_, rest) = bytes.split_at_checked(GuideHeader::SIZE)?;
         let knots = header.phrase_knots as usize + header.token_knots as usize;
         let (knots, rest) = rest.split_at_checked(knots * Knot::SIZE)?;
@@ -176,6 +187,7 @@ impl<'b> Guide<'b> {
         (0..self.header.stand_ins as usize).map_while(move |i| {
             let record = StandIn::read(records, i * StandIn::SIZE)?;
             let kind = match record.kind {
+                _ if record.reserved != 0 => return None,
                 0 => StandInKind::Name,
                 1 => StandInKind::Number,
                 _ => return None,
@@ -294,6 +306,19 @@ mod tests {
         refused(&section(&[knot(10, SURE + 1)], &[]), 1);
         refused(&section(&[], &[(StandInKind::Name, "", "x")]), 2);
         let whole = section(&[knot(1, 1)], &[(StandInKind::Name, "é", "x")]);
+        let changed = |at: usize, to: u8| {
+            let mut bytes = whole.clone();
+            bytes[at] = to;
+            bytes
+        };
+        // Reserved fields of the header and of the stand-in, behind two knots.
+        refused(&changed(10, 1), 0);
+        refused(&changed(11, 1), 0);
+        refused(&changed(16 + 2 * 4 + 3, 1), 2);
+        // Text that no stand-in has.
+        let mut longer = changed(12, 4);
+        longer.push(b'y');
+        refused(&longer, 2);
         for len in 0..whole.len() {
             refused(whole.get(..len).unwrap(), 0);
         }

@@ -52,7 +52,14 @@ fn encloses(text: &[u8], part: &Part) -> bool {
 /// Where the words of a part end.
 #[inline(never)]
 pub(super) fn words_end(text: &[u8], part: &Part) -> usize {
+    words_end_by(text, part, |closes, c| (part.start..closes).any(|at| opens_at(text, at) && same_kind(text, at, c)))
+}
+
+/// [`words_end`], where `is_opened` says whether something opens before a byte that a quote or bracket closes. It looks at all of
+/// the part, and is asked once for a kind of them: what nothing opens before a byte, nothing does before an earlier one.
+fn words_end_by(text: &[u8], part: &Part, mut is_opened: impl FnMut(usize, char) -> bool) -> usize {
     let mut end = part.end;
+    let mut unopened = [false; 4];
     loop {
         let rest = text.get(part.start..end).unwrap_or_default();
         let len = match last(rest) {
@@ -60,8 +67,8 @@ pub(super) fn words_end(text: &[u8], part: &Part) -> usize {
             Some((c, len)) if is_space(c) => len,
             // Without what opens it.
             Some((c, len)) if is_closing(c) => {
-                let closes = end.saturating_sub(len);
-                if (part.start..closes).any(|at| opens_at(text, at) && same_kind(text, at, c)) {
+                let known = unopened.get_mut(kind(c)).is_some_and(|known| core::mem::replace(known, true));
+                if !known && is_opened(end.saturating_sub(len), c) {
                     return end;
                 }
                 len
@@ -82,17 +89,49 @@ fn opens_at(text: &[u8], at: usize) -> bool {
 
 /// Whether what opens at a byte is of the kind that `closing` closes: brackets of one form, or any quotes.
 fn same_kind(text: &[u8], at: usize, closing: char) -> bool {
-    let kind = |c: char| match c {
+    char_at(text, at).is_some_and(|c| kind(c) == kind(closing))
+}
+
+/// Round, square and curly brackets, and all else.
+const fn kind(c: char) -> usize {
+    match c {
         '(' | ')' => 0,
         '[' | ']' => 1,
         '{' | '}' => 2,
         _ => 3,
-    };
-    char_at(text, at).is_some_and(|c| kind(c) == kind(closing))
+    }
 }
 
 /// Whether letters are on both sides of a byte's character.
 fn is_in_word(text: &[u8], at: usize) -> bool {
     let after = text.get(at..).and_then(|rest| chars(rest).nth(1));
     char_before(text, at).is_some_and(is_letter) && after.is_some_and(|(_, c)| is_letter(c))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::format;
+
+    /// Where the words of a text end, and how often all of it was looked at.
+    fn ended(text: &str) -> (usize, usize) {
+        let part = Part::of(text.as_bytes(), 0..text.len(), |_, _| None);
+        let mut looks = 0;
+        let end = words_end_by(text.as_bytes(), &part, |closes, c| {
+            looks += 1;
+            (0..closes).any(|at| opens_at(text.as_bytes(), at) && same_kind(text.as_bytes(), at, c))
+        });
+        assert_eq!(end, words_end(text.as_bytes(), &part));
+        (end, looks)
+    }
+
+    #[test]
+    fn what_closes_many_times_is_looked_for_once() {
+        for closes in [")", ") ", ")]} ", ")]}\u{201d}, "] {
+            let (end, looks) = ended(&format!("words{}", closes.repeat(2000)));
+            assert!(end == 5 && looks <= 4, "{closes}: {end} after {looks}");
+        }
+        assert_eq!(ended("(words))").0, 8);
+        assert_eq!(ended("[words)] )").0, 8);
+    }
 }

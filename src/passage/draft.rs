@@ -252,10 +252,10 @@ impl Draft<'_> {
         places.map(move |(at, _)| at..at + word.len())
     }
 
-    /// Whether there are digits where nothing is put in: the source has none outside its spans.
-    pub(super) fn has_other_digits(&self, inserts: &Inserts) -> bool {
+    /// Whether there is a character of a class where nothing is put in.
+    pub(super) fn has_other(&self, inserts: &Inserts, class: fn(char) -> bool) -> bool {
         let inside = |at: usize| inserts.as_slice().iter().any(|insert| (insert.start..insert.end).contains(&at));
-        chars(self.text).any(|(at, c)| is_digit(c) && !inside(at.start))
+        chars(self.text).any(|(at, c)| class(c) && !inside(at.start))
     }
 
     /// The one word with digits that is no stand-in: what the model made of one.

@@ -132,8 +132,15 @@ impl<'t> Passage<'t> {
     ///
     /// # Errors
     ///
-    /// [`Error::OutputFull`] where `out` cannot hold the translation. [`Error::TextTooLong`], [`Error::TooManyTokens`] where the
-    /// limits have no room for a single character. The passage is done then.
+    /// The passage is done after any of them; what was written stays.
+    ///
+    /// - [`Error::OutputFull`]: `out` cannot hold the translation.
+    /// - [`Error::TextTooLong`], [`Error::TooManyTokens`]: the limits have no room for one character with what the model reads along
+    ///   with it, though longer text is cut: the language code that the text starts with, the mark that ends a sentence, the white space
+    ///   that its tokenizer puts before it, the end of sentence. Some characters are several once they are normalized. Text of which
+    ///   the normalizer leaves nothing is too long where it has 16 times as many bytes as the limit and cannot be cut.
+    /// - [`Error::OutOfSteps`], [`Error::NothingToEncode`]: the translator did something else in between.
+    /// - [`Error::InvalidId`]: the tokenizer of the blob has ids that its embedding lacks; the packer makes no such blob.
     pub fn advance(
         &mut self,
         translator: &mut Translator<'_>,

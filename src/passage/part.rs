@@ -2,7 +2,7 @@
 
 use crate::blob::glossary::{Glossary, GlossaryKind, MOST_TERM_WORDS};
 use crate::blob::guide::StandInKind;
-use crate::phrase::chars::{char_at, char_before, chars_from, is_cjk, is_digit, is_letter, is_space};
+use crate::phrase::chars::{char_at, char_before, chars, chars_from, is_cjk, is_digit, is_letter, is_space};
 use crate::phrase::span::{self, SpanKind};
 use crate::text::Tokenizer;
 use core::ops::Range;
@@ -63,6 +63,7 @@ pub(super) fn next_span(
         let role = match kind {
             SpanKind::Number => Role::StandIn(StandInKind::Number, 0),
             SpanKind::Tag | SpanKind::Emoji => Role::Mark,
+            SpanKind::Foreign if is_glued_sign(text, range.clone()) => Role::Mark,
             _ => Role::StandIn(StandInKind::Name, 0),
         };
         Span::new(range, role, false)
@@ -73,6 +74,12 @@ pub(super) fn next_span(
         (Some(term), Some(found)) if term.start() == found.start() && term.end() < found.end() => Some(found),
         (term, found) => term.or(found),
     }
+}
+
+/// Whether a span is of signs that stand right behind something: a name there would be one word with it.
+fn is_glued_sign(text: &[u8], range: Range<usize>) -> bool {
+    !char_before(text, range.start).is_some_and(is_space)
+        && !chars(text.get(range).unwrap_or_default()).any(|(_, c)| is_letter(c))
 }
 
 /// Whether `c` is part of a word that goes on with the characters beside it.

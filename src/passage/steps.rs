@@ -256,8 +256,8 @@ impl<'t> Passage<'t> {
                 self.copy(part.end, out)?;
                 Ok(State::Part)
             }
-            Ok(_) if !too_long => {
-                translator.begin_encoding()?;
+            Ok(count) if !too_long => {
+                translator.take_tokenized(count)?;
                 Ok(State::Encoding)
             }
             Ok(_) | Err(Error::TextTooLong { .. } | Error::TooManyTokens { .. }) => {

@@ -2,15 +2,16 @@
 
 use super::compose::{Composition, Output, Style, copy, write_term};
 use super::draft::{Inserts, What};
-use super::part::{Part, Span, term};
+use super::part::{Part, Span, next_span, term};
 use super::steps::glossaries;
 use super::{Passage, State, Warnings};
 use crate::error::Error;
 use crate::observe::Observer;
 use crate::phrase::case::{Case, Lettering, Restore};
-use crate::phrase::chars::{char_before, chars, is_letter, is_lower, is_space};
-use crate::phrase::kept::{digits_kept, first_words};
+use crate::phrase::chars::{char_before, chars, is_digit, is_letter, is_lower, is_space};
+use crate::phrase::kept::{digits_kept, first_words, is_kept};
 use crate::phrase::punctuation::{Edit, Final, adjust, final_of, opening};
+use crate::text::Tokenizer;
 use crate::translator::Translator;
 use core::fmt::Write;
 use core::ops::Range;
@@ -108,7 +109,11 @@ impl<'t> Passage<'t> {
             inserts.add(edit.range, What::Marks(edit.put));
         }
         let placed = draft.place(self.text, part, blob.guide(), &mut inserts);
-        if !placed || (!part.spans().is_empty() && draft.has_other_digits(&inserts)) {
+        // The source has no digits outside its spans, and words: the model may say nothing but what stands for those.
+        if !placed
+            || (!part.spans().is_empty()
+                && (draft.has_other(&inserts, is_digit) || !draft.has_other(&inserts, is_letter)))
+        {
             return Ok(false);
         }
         if let Some(edit) = ending {
@@ -124,8 +129,8 @@ impl<'t> Passage<'t> {
         self.written_of_part = 0;
         self.nats = self.nats.saturating_add(sums.nats);
         self.opened = true;
-        // What stands for spans is found or the part is translated again; without spans digits are the model's.
-        if !self.options.protect && !digits_kept(self.part_text(part), draft.text) {
+        // What stands for spans is found or the part is translated again; without protection they are the model's.
+        if !self.options.protect && !self.keeps_spans(part, blob.tokenizer(), draft.text) {
             self.outcome.warnings.add(Warnings::LOST);
         }
         if looped {
@@ -135,6 +140,21 @@ impl<'t> Passage<'t> {
             self.outcome.warnings.add(Warnings::LENGTH);
         }
         Ok(true)
+    }
+
+    /// Whether all that the model must not touch stands in its draft of a part as well, and is written in no other case.
+    #[inline(never)]
+    fn keeps_spans(&self, part: &Part, tokenizer: &Tokenizer, draft: &[u8]) -> bool {
+        let (source, mut at) = (self.part_text(part), part.start);
+        while let Some(span) = next_span(self.text, at..part.end, tokenizer, &[]) {
+            let words = self.text.get(span.start()..span.end().min(part.end)).unwrap_or_default();
+            let recased = self.case != Case::AsIs && chars(words).any(|(_, c)| is_lower(c));
+            if recased || !is_kept(words, source, draft) {
+                return false;
+            }
+            at = span.end();
+        }
+        digits_kept(source, draft)
     }
 
     /// Words that a short part may be translated by: one word is not explained.

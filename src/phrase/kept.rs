@@ -10,6 +10,13 @@ pub(crate) fn digits_kept(source: &[u8], target: &[u8]) -> bool {
     digits(source).all(|run| count(source, run) <= count(target, run))
 }
 
+/// Whether `words`, which stand in `source`, stand in `target` as often.
+#[inline(never)]
+pub(crate) fn is_kept(words: &[u8], source: &[u8], target: &[u8]) -> bool {
+    let count = |text: &[u8]| text.windows(words.len().max(1)).filter(|other| *other == words).count();
+    count(source) <= count(target)
+}
+
 /// Runs of ASCII digits.
 fn digits(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     text.split(|byte| !byte.is_ascii_digit()).filter(|run| !run.is_empty())
@@ -53,6 +60,13 @@ mod tests {
         let kept = |source: &str, target: &str| digits_kept(source.as_bytes(), target.as_bytes());
         assert!(kept("", "1") && kept("a 10:30", "30 and 10") && kept("7 and 7", "7, 7"));
         assert!(!kept("1", "") && !kept("10", "100") && !kept("7 and 7", "7"));
+    }
+
+    #[test]
+    fn words_are_counted_as_they_are_written() {
+        let kept = |words: &str, target: &str| is_kept(words.as_bytes(), b"<b>x</b> and <b>", target.as_bytes());
+        assert!(kept("<b>", "<b><b>") && kept("</b>", "a</b></b>") && kept("", ""));
+        assert!(!kept("<b>", "<b>") && !kept("</b>", "</B>"));
     }
 
     #[test]

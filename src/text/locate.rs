@@ -4,6 +4,7 @@ use super::normalizer::SPACE;
 use super::vocab::Score;
 use super::{EncodeWork, Tokenizer, Vocab};
 use crate::error::Error;
+use crate::phrase::chars::{char_at, is_letter};
 use bytemuck::{Pod, Zeroable};
 
 /// Bytes of a text.
@@ -50,7 +51,8 @@ impl Tokenizer<'_> {
         Ok(count)
     }
 
-    /// Whether the vocabulary has a character, as it is normalized.
+    /// Whether the model reads a character as what it is: the vocabulary has it as it is normalized, which leaves something of it,
+    /// and no letters of a sign, as "TM" of U+2122.
     pub(crate) fn knows(&self, c: char) -> bool {
         let mut bytes = [0; 4];
         let bytes = c.encode_utf8(&mut bytes).as_bytes();
@@ -58,10 +60,15 @@ impl Tokenizer<'_> {
             let entry = vocab.prefixes(piece).find(|&(_, len)| len == piece.len());
             entry.is_some_and(|(entry, _)| vocab.score(entry).is_some())
         };
-        let mut known = true;
-        let mut check = |piece: &[u8]| known &= piece == b" " || has(&self.source, piece);
+        let is_sign = !is_letter(c) || is_small_letter(c);
+        let (mut known, mut left) = (true, false);
+        let mut check = |piece: &[u8]| {
+            left = true;
+            known &= piece == b" " || has(&self.source, piece);
+            known &= !(is_sign && char_at(piece, 0).is_some_and(is_letter));
+        };
         self.normalizer().characters(bytes, &mut check);
-        known
+        known && left
     }
 
     /// Score of a word that is a piece, Q16.
@@ -77,6 +84,11 @@ impl Tokenizer<'_> {
             Score::UserDefined(_) => None,
         }
     }
+}
+
+/// Whether `c` is a letter above or below the line.
+fn is_small_letter(c: char) -> bool {
+    matches!(c, '\u{2b0}'..='\u{2b8}' | '\u{1d2c}'..='\u{1d6a}' | '\u{2071}' | '\u{207f}' | '\u{2090}'..='\u{209c}')
 }
 
 /// A binary32 in Q16, rounded towards zero, at the ends of the format where it is larger.

@@ -25,7 +25,7 @@ pub struct Args {
     /// Distinct sources at most, from the first.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     limit: Option<u64>,
-    /// Write all figures as JSON.
+    /// Write all figures as JSON; `-` is standard output, in place of the table.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
     /// Write a page to look at, report.html, into this folder, and all figures beside it as JSON named after the blob;
@@ -62,13 +62,19 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     if let Some(path) = &args.json {
         let mut json = serde_json::to_vec_pretty(&evaluation)?;
         json.push(b'\n');
-        write_whole(path, &json)?;
+        if path.as_os_str() == "-" {
+            print(&String::from_utf8(json)?)?;
+        } else {
+            write_whole(path, &json)?;
+        }
     }
     if let Some(folder) = folder {
         let name = args.blob.file_stem().unwrap_or_default().to_string_lossy();
         folder.write(&evaluation, &name)?;
     }
-    print(&Table(&evaluation).to_string())?;
+    if args.json.as_ref().is_none_or(|path| path.as_os_str() != "-") {
+        print(&Table(&evaluation).to_string())?;
+    }
     match args.max_chrf_drop {
         Some(most) if evaluation.chrf_drop() > most => {
             complain(&format!(

@@ -1,6 +1,6 @@
 //! `model-gen glossary`.
 
-use super::{parse_blob, print, read_blob, write_whole};
+use super::{parse_blob, print, read_blob, spare, write_whole};
 use crate::align::ALL_PASSES;
 use crate::aligned::AlignedBytes;
 use crate::glossary::{Entries, Learned, learn};
@@ -60,6 +60,10 @@ fn share(text: &str) -> Result<f64, String> {
 
 /// Reads or learns, writes, prints.
 pub fn run(args: &Args) -> Result<ExitCode> {
+    let read = [args.tsv.as_deref(), args.learn.as_deref()];
+    spare(&read, ("--write", args.write.as_deref()))?;
+    spare(&read, ("--out", args.out.as_deref()))?;
+    spare(&[&read[..], &[args.blob.as_deref()]].concat(), ("--packed", args.packed.as_deref()))?;
     let mut text = "glossary\n".to_owned();
     let line = |name: &str, value: String| format!("  {name:<26} {value}\n");
     let entries = match (&args.tsv, &args.learn) {

@@ -22,8 +22,8 @@ pub struct Args {
     #[arg(long, value_name = "TSV")]
     pairs: PathBuf,
     /// References that a source is scored against at most, of those that the pairs have.
-    #[arg(long, value_name = "N", default_value_t = MAX_REFERENCES)]
-    max_refs: usize,
+    #[arg(long, value_name = "N", default_value_t = MAX_REFERENCES as u64, value_parser = clap::value_parser!(u64).range(1..))]
+    max_refs: u64,
     /// Read all of the output matrix, not just the rows that the blob's shortlist has for a phrase.
     #[arg(long)]
     no_shortlist: bool,
@@ -40,7 +40,7 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<ExitCode> {
     let bytes = read_blob(&args.blob)?;
     let model = parse_blob(&args.blob, &bytes)?;
-    let phrases = read_pairs(&args.pairs, args.max_refs)?;
+    let phrases = read_pairs(&args.pairs, usize::try_from(args.max_refs).unwrap_or(usize::MAX))?;
     let bar =
         if std::io::stderr().is_terminal() { ProgressBar::new(phrases.len() as u64) } else { ProgressBar::hidden() };
     let text = args.around.options();

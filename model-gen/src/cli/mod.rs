@@ -70,6 +70,18 @@ impl LimitArgs {
     }
 }
 
+/// Refuses to write a file onto one that the same command reads; a file that is read may be left out.
+fn spare(inputs: &[Option<&Path>], output: (&str, Option<&Path>)) -> Result<()> {
+    let (option, Some(path)) = output else { return Ok(()) };
+    // What is not there cannot be overwritten.
+    let Ok(place) = std::fs::canonicalize(path) else { return Ok(()) };
+    for input in inputs.iter().flatten() {
+        let same = std::fs::canonicalize(input).is_ok_and(|input| input == place);
+        ensure!(!same, "{option}: {} is read by the same command: give the name of another file", path.display());
+    }
+    Ok(())
+}
+
 /// Reads a blob; the caller parses it.
 pub fn read_blob(path: &Path) -> Result<AlignedBytes> {
     let remedy = "pack one with `model-gen pack`";

@@ -3,6 +3,7 @@
 use super::{EngineArg, print, write_whole};
 use crate::aligned::AlignedBytes;
 use crate::evaluate::evaluate;
+use crate::import::language::code_of;
 use crate::pack::{CalibrationSet, Choice, Fit, InputBits, Options, Packed, Progress, Recipe, pack_watched};
 use crate::score::pairs::{Phrase, read_pairs};
 use anyhow::{Context, Result, ensure};
@@ -55,7 +56,7 @@ pub struct Args {
     /// exp and inverse square root of the f16 engine from micromath: shorter code, coarser.
     #[arg(long)]
     micromath: bool,
-    /// Target language of phrases that do not start with a code, in a model of several: `xxx` of >>xxx<<.
+    /// Target language of phrases that do not start with a code, in a model of several: `xxx` or `>>xxx<<`.
     #[arg(long, value_name = "CODE")]
     target: Option<String>,
     /// Metadata to record: licence, source, name, ...
@@ -108,7 +109,7 @@ fn options(args: &Args) -> Result<Options> {
     options.micromath = args.micromath;
     options.dsp_pairs = args.dsp_pairs;
     options.model_version = args.model_version;
-    options.target = args.target.clone();
+    options.target = args.target.as_deref().map(|code| code_of(code).to_owned());
     for entry in &args.meta {
         let (key, value) = entry.split_once('=').with_context(|| format!("--meta {entry}: write KEY=VALUE"))?;
         options.meta.push((key.to_owned(), value.to_owned()));

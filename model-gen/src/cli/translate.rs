@@ -2,7 +2,7 @@
 
 use super::around::AroundArgs;
 use super::{LimitArgs, complain, parse_blob, read_blob, warn};
-use crate::import::language::unknown;
+use crate::import::language::{code_of, unknown};
 use crate::run::{Choices, Translation, translate_all};
 use anyhow::{Context, Result, anyhow};
 use indicatif::ProgressBar;
@@ -32,7 +32,7 @@ pub struct Args {
     /// One JSON line a phrase: source, ids, target, checksum of the logits.
     #[arg(long)]
     json: bool,
-    /// Target language of phrases that do not start with a code, in a model of several: `xxx` of >>xxx<<.
+    /// Target language of phrases that do not start with a code, in a model of several: `xxx` or `>>xxx<<`.
     #[arg(long, value_name = "CODE")]
     target: Option<String>,
     /// Target tokens at most, end of sentence included.
@@ -57,7 +57,7 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<ExitCode> {
     let bytes = read_blob(&args.blob)?;
     let mut model = parse_blob(&args.blob, &bytes)?;
-    if let Some(code) = &args.target {
+    if let Some(code) = args.target.as_deref().map(code_of) {
         let (tokenizer, name) = (*model.blob().tokenizer(), args.blob.display().to_string());
         model.set_target(Some(code)).map_err(|_| anyhow!(unknown(code, &name, tokenizer.languages())))?;
     }

@@ -122,7 +122,9 @@ impl Votes {
 impl Learned {
     /// Lines that [`Entries::read_tsv`] reads, behind comments.
     pub fn tsv(&self, comments: &[&str]) -> String {
-        let mut text: String = comments.iter().map(|comment| format!("# {comment}\n")).collect();
+        // Of a comment of several lines, each is one.
+        let lines = comments.iter().flat_map(|comment| comment.split(['\n', '\r']));
+        let mut text: String = lines.map(|line| format!("# {line}\n")).collect();
         for (from, to) in &self.words {
             let _ = writeln!(text, "{from}\t{to}");
         }
@@ -164,6 +166,8 @@ mod tests {
         let entries = Entries::parse(std::path::Path::new("x"), text.as_bytes()).unwrap();
         assert_eq!(entries, learned.entries().unwrap());
         assert!(text.starts_with("# comment\n"), "{text}");
+        let text = learned.tsv(&["comment\ndog\tgato\r\ncat\tperro"]);
+        assert_eq!(Entries::parse(std::path::Path::new("x"), text.as_bytes()).unwrap(), entries, "{text}");
         assert_eq!(learn(&phrases, 50, 0.3, || ()).words, learned.words);
     }
 }

@@ -11,6 +11,11 @@ pub fn language_id(vocab: &Vocab, code: &str) -> Result<u32> {
     }
 }
 
+/// The code of a language as users write it: `xxx`, or `>>xxx<<`.
+pub fn code_of(text: &str) -> &str {
+    text.strip_prefix(">>").and_then(|text| text.strip_suffix("<<")).unwrap_or(text)
+}
+
 /// What to say of a `--target` that `name` does not have.
 pub fn unknown<'a>(code: &str, name: &str, known: impl Iterator<Item = &'a str>) -> String {
     let mut known: Vec<&str> = known.collect();
@@ -27,6 +32,12 @@ mod tests {
 
     fn vocab(pieces: &[&str]) -> Vocab {
         Vocab::from_pieces("vocab.json", pieces.iter().map(|piece| piece.to_string()).collect()).unwrap()
+    }
+
+    #[test]
+    fn codes_may_come_in_their_brackets() {
+        let codes = ["spa", ">>spa<<", ">>spa", "spa<<", ">>", ""].map(code_of);
+        assert_eq!(codes, ["spa", "spa", ">>spa", "spa<<", ">>", ""]);
     }
 
     #[test]

@@ -50,6 +50,8 @@ fn words_are_learned_for_a_person_to_edit() {
     let written = std::fs::read_to_string(&tsv).unwrap();
     assert!(written.starts_with("# From pairs.\n") && written.contains("\ncat\tgato\n"), "{written}");
     assert!(text(&output.stdout).contains("words_with_an_entry"));
+    assert!(learn(&["--comment", "From\nhare\tliebre"]).status.success());
+    assert!(std::fs::read_to_string(&tsv).unwrap().starts_with("# From\n# hare\tliebre\n"));
     let again = lab.file("again.bin");
     assert!(glossary(&["--tsv", str(&tsv), "--packed", str(&again)]).status.success());
     assert_eq!(std::fs::read(&again).unwrap(), std::fs::read(&packed).unwrap());
@@ -59,6 +61,14 @@ fn words_are_learned_for_a_person_to_edit() {
     let output = learn(&[]);
     assert_eq!(output.status.code(), Some(1));
     assert!(text(&output.stderr).contains("gives no word a translation: give more pairs"), "{output:?}");
+}
+
+#[test]
+fn judging_wants_a_reference() {
+    let lab = Lab::packed();
+    let output = command(&["judge", "--blob", str(&lab.blob()), "--pairs", "x", "--max-refs", "0"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("--max-refs"), "{output:?}");
 }
 
 #[test]
@@ -91,6 +101,12 @@ fn faults_are_sentences() {
     let output = lab.translate(&["--glossary", str(&tsv)], b"hello");
     assert!(text(&output.stderr).contains("damaged; pack it anew"), "{output:?}");
     std::fs::write(&tsv, "a\tb\n").unwrap();
+    for more in [&["--packed", str(&tsv)][..], &["--packed", str(&blob), "--blob", str(&blob)]] {
+        fails(&[&["--tsv", str(&tsv)], more].concat(), 1, &["--packed", "is read by the same command", "another file"]);
+    }
+    fails(&["--tsv", str(&tsv), "--blob", str(&blob), "--out", str(&tsv)], 1, &["--out", "is read by"]);
+    fails(&["--learn", str(&tsv), "--write", str(&tsv)], 1, &["--write", "is read by"]);
+    assert_eq!(std::fs::read(&tsv).unwrap(), b"a\tb\n");
     fails(&["--tsv", str(&tsv)], 2, &["--blob", "--packed"]);
     fails(&["--blob", str(&blob)], 2, &["--tsv", "--learn"]);
     fails(&["--tsv", str(&tsv), "--out", "x"], 2, &["--blob"]);

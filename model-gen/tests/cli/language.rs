@@ -22,6 +22,7 @@ fn a_language_is_chosen_when_packing_or_running() {
     let plain = ids(&lab, &[], "a");
     let with = |code: u64| [&[code][..], &plain].concat();
     assert_eq!(ids(&lab, &["--target", "fra"], "a"), with(french));
+    assert_eq!(ids(&lab, &["--target", ">>fra<<"], "a"), with(french));
     assert_eq!(ids(&lab, &[], ">>spa<<a"), with(spanish));
     assert_eq!(ids(&lab, &["--target", "fra"], ">>spa<<a"), with(spanish));
     let unknown = lab.translate(&["--target", "deu", "a"], b"");
@@ -31,6 +32,8 @@ fn a_language_is_chosen_when_packing_or_running() {
     // Blank is blank in any language.
     assert_eq!(ids(&lab, &["--target", "fra"], " "), [0; 0]);
 
+    assert!(lab.pack(&["--target", ">>spa<<"]).status.success());
+    assert_eq!(ids(&lab, &[], "a"), with(spanish));
     assert!(lab.pack(&["--target", "spa"]).status.success());
     assert_eq!(ids(&lab, &[], "a"), with(spanish));
     assert_eq!(ids(&lab, &["--target", "fra"], "a"), with(french));

@@ -1,6 +1,7 @@
 //! Hard inputs through the model that comes with the project: what users get keeps what it must.
 
 mod check;
+mod kept;
 mod mixtures;
 mod numbers;
 mod rows;

@@ -1,11 +1,12 @@
 //! Runs mutants: what became of each, under a watchdog.
 
 use crate::common::Outcome;
-use latimer::{BlobError, Error, Limits, Model};
+use latimer::{BlobError, Error, Limits, Model, Observer, TextOptions};
 use model_gen::aligned::AlignedBytes;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::io::Write;
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -56,6 +57,9 @@ pub fn run(blob: &[u8]) -> Fate {
             assert_eq!(one, &other, "text {i} depends on what the arena held, on limits, or on the text before");
         }
     }
+    passages(&model, limits);
+    let beams = Limits { beams: 2, target_tokens: 5.min(most), ..limits };
+    passages(&model, beams);
     assert!(model.blob().tensors().all(|t| t.flash_bytes() <= 2 * blob.len()));
     let _ = model.blob().meta_lines().count();
     Fate::Answered
@@ -106,6 +110,44 @@ fn translations(model: &Model, limits: Limits, fill: u8, backward: bool) -> Vec<
     }
     let _ = translator.self_test();
     outcomes
+}
+
+/// Passages: spans and terms, stand-ins, what is too long and is cut, with all that is done around the model and with nothing.
+fn passages(model: &Model, limits: Limits) {
+    const TEXTS: [&[u8]; 4] = [
+        b"Good day! THE end of 3 <b>dogs</b>, ten\xff a@b.com.",
+        "Tom\u{2122} \u{65e5}\u{672c} \u{1f600} >>spa<< the end".as_bytes(),
+        b">>spa<<ab ab ab ab ab ab ab ab ab ab ab ab ab ab ab ab ab ab ab ab ab ab ab ab ab ab ab ab ab ab ab ab ab ab ab",
+        b"\n 1 2 3 4 5 6 7 8 9 10 11 12 13 14 a 15 (b))))",
+    ];
+    let mut arena = AlignedBytes::zeroed(model.arena_len(limits).unwrap());
+    let mut translator = model.translator(&mut arena, limits).unwrap();
+    for (text, options) in TEXTS.iter().flat_map(|text| [TextOptions::DEFAULT, TextOptions::RAW].map(|o| (text, o))) {
+        let mut target = String::new();
+        let (mut seen, mut end) = (Aligned::default(), 0);
+        match translator.translate_text(text, options, &mut seen, &mut target) {
+            Ok(outcome) => {
+                assert!(outcome.parts <= text.len() && outcome.target_tokens <= outcome.parts * 12, "{outcome:?}");
+                for (bytes, source) in seen.0 {
+                    assert!(bytes.start >= end && target.get(bytes.clone()).is_some(), "{bytes:?} of {target:?}");
+                    assert!(text.get(source.clone()).is_some(), "{source:?}");
+                    end = bytes.end;
+                }
+            }
+            Err(Error::TextTooLong { .. } | Error::TooManyTokens { .. } | Error::InvalidId { .. }) => {}
+            Err(error) => panic!("a passage gave {error:?}"),
+        }
+    }
+}
+
+/// What each token of the target was made from.
+#[derive(Default)]
+struct Aligned(Vec<(Range<usize>, Range<usize>)>);
+
+impl Observer for Aligned {
+    fn aligned(&mut self, aligned: &latimer::passage::Aligned) {
+        self.0.push((aligned.target.clone(), aligned.source.clone()));
+    }
 }
 
 /// Ends the process, with the name of the case, where one runs for [`FOREVER`]: a loop without end cannot be stopped

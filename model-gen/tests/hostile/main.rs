@@ -6,6 +6,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod judge;
+mod learned;
 mod pairs;
 
 use common::{ENGINES, packed, random_checkpoint, tiny};
@@ -13,16 +14,13 @@ use judge::{Fate, run, run_all};
 use latimer::blob::CRC32;
 use latimer::blob::container::Container;
 use latimer::blob::layout::{Header, SectionEntry, SectionKind, SpecHeader, TensorEntry};
-use latimer::blob::shortlist::{ShortlistParts, block_count, set_bytes};
-use latimer::kernel::ROWS;
 use latimer::{BlobError, EngineKind, Error, Model};
 use model_gen::aligned::AlignedBytes;
-use model_gen::pack::with_section;
 use model_gen::testing::{RandomSpec, SplitMix64};
 
 /// Both engines with one vocabulary and one matrix, then with every section and tensor a blob may have: vocabularies
-/// and matrices of each side, two blocks a side, a character map, a user-defined piece, a shortlist. Last, in one engine,
-/// the other tokenizer: BPE with unused pieces, bytes and language codes.
+/// and matrices of each side, two blocks a side, a character map, a user-defined piece, shortlist, guide and glossary. Last, in one
+/// engine, the other tokenizer: BPE with unused pieces, bytes and language codes.
 fn blobs() -> Vec<(EngineKind, AlignedBytes)> {
     let rich = RandomSpec {
         target_vocab: Some(43),
@@ -41,27 +39,9 @@ fn blobs() -> Vec<(EngineKind, AlignedBytes)> {
             ENGINES.map(|engine| (engine, packed(dir.path(), engine)))
         })
         .collect();
-    blobs.iter_mut().skip(2).for_each(|(_, blob)| *blob = with_shortlist(blob));
+    blobs.iter_mut().skip(2).for_each(|(_, blob)| *blob = learned::all(blob));
     blobs.push((EngineKind::Int8, packed(random_checkpoint(&bpe).path(), EngineKind::Int8)));
     blobs
-}
-
-/// The blob with a list of row blocks for every third source id.
-fn with_shortlist(blob: &[u8]) -> AlignedBytes {
-    let spec = *Model::from_bytes(blob).unwrap().blob().spec().header();
-    let blocks = block_count(spec.target_vocab);
-    let list = |id: u32| {
-        (0..blocks as u16).filter(|block| id.is_multiple_of(3) && (u32::from(*block) + id).is_multiple_of(4)).collect()
-    };
-    let lists: Vec<Vec<u16>> = (0..spec.source_vocab).map(list).collect();
-    let mut always = vec![0; set_bytes(spec.target_vocab)];
-    for block in [usize::from(spec.eos_id) / ROWS, blocks - 1] {
-        always[block / 8] |= 1 << (block % 8);
-    }
-    let parts = ShortlistParts { target_vocab: spec.target_vocab, always: &always, lists: &lists };
-    let mut section = vec![0; parts.emitted_len()];
-    parts.emit(&mut section).unwrap();
-    AlignedBytes::copy_of(&with_section(blob, SectionKind::Shortlist, &section).unwrap())
 }
 
 /// Where a section lies.
@@ -158,15 +138,13 @@ fn every_byte_of_the_structure_changed() {
     for (_, blob) in blobs() {
         let table = Container::open(&blob).unwrap().header().section_count as usize * SectionEntry::SIZE;
         let vocab = place(&blob, SectionKind::SourceVocab);
-        let there = Container::open(&blob).unwrap().section(SectionKind::Shortlist).is_some();
-        let shortlist = if there { place(&blob, SectionKind::Shortlist) } else { 0..0 };
         let structure = (0..Header::SIZE + table)
             .chain(place(&blob, SectionKind::Spec))
             .chain(place(&blob, SectionKind::Tensors))
             .chain(place(&blob, SectionKind::Tokenizer).take(32))
             .chain(vocab.clone().take(16))
             .chain(place(&blob, SectionKind::SelfTest))
-            .chain(shortlist);
+            .chain(learned::places(&blob));
         let changes: Vec<Change> = structure
             .flat_map(|at| {
                 let old = blob[at];

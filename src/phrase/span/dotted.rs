@@ -49,5 +49,6 @@ fn ending(name: &[u8]) -> Option<&[u8]> {
     // "That's it.De nada" lacks a space; "EXAMPLE.COM" is in capitals throughout.
     let has_lower = |name: &[u8]| name.iter().any(u8::is_ascii_lowercase);
     let has_upper = ending.iter().any(u8::is_ascii_uppercase);
-    (before.is_ascii_alphanumeric() && !(has_upper && has_lower(name))).then_some(ending)
+    let is_name = before.is_ascii_alphanumeric() || !before.is_ascii();
+    (is_name && !(has_upper && has_lower(name))).then_some(ending)
 }

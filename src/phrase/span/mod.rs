@@ -116,7 +116,13 @@ fn known(text: &[u8], at: usize, c: char, before: char) -> Option<(usize, SpanKi
         take(markup::tag(text, at), SpanKind::Tag);
         take(code::marked(text, at, before), SpanKind::Code);
     }
-    best
+    // A link that something is glued to: all of it.
+    let word = if is_start { scan(text, at, &is_word) } else { at };
+    let glued = best.map_or(word, |(end, _)| end.max(word));
+    match web::glued(text, glued).filter(|_| glued > at) {
+        Some(end) => longer(best, (end, SpanKind::Url)),
+        None => best,
+    }
 }
 
 /// End of the run of emoji at the byte `at`.

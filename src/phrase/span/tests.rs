@@ -90,11 +90,14 @@ fn addresses() {
         "Is it ⟦example.com⟧? Or ⟦sub.example.co.uk/x/y.html⟧, ⟦localhost.dev:8080/x⟧; ⟦be.me/5⟧.",
         "去⟦https://a.com/x⟧看看，⟦https://b.cn⟧。",
         "<⟦https://a.com⟧> «⟦https://b.com⟧»",
+        "⟦ßwww.x.com⟧ and ⟦ßwww.x.berlin⟧, ⟦StraßWWW.x.berlin/ß⟧; ⟦v1www.x.com⟧ or ⟦v1www.x.berlin⟧.",
+        "⟦v1.0https://x.berlin⟧ ⟦$5www.x.berlin⟧ ⟦éhttp://x.berlin⟧ ⟦señor.es⟧ ⟦x.café.de⟧ ⟦5https://x.y⟧",
+        "Awww.So sweet! www. Yes www",
         "I know.it is. That's all.Then no. Es bien.De nada. VISIT ⟦EXAMPLE.COM⟧ NOW",
     ] {
         check(text, Url);
     }
-    check("Mail ⟦a.b+c@example.com⟧, ⟦x@y.de⟧. Or <⟦a-b@c.co.uk⟧>", Email);
+    check("Mail ⟦a.b+c@example.com⟧, ⟦x@y.de⟧. Or <⟦a-b@c.co.uk⟧>, ⟦señor@x.com⟧, ⟦a@straße.de⟧é", Email);
 }
 
 #[test]

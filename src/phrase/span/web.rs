@@ -1,12 +1,12 @@
 //! Links and addresses.
 
-use super::{scan, skip};
+use super::{is_word, scan, skip};
 use crate::phrase::chars::{is_cjk, is_closing, is_final_mark, is_space, is_wide_mark, last};
 
 /// End of the address of electronic mail at the byte `at`.
 #[inline(never)]
 pub(super) fn email(text: &[u8], at: usize) -> Option<usize> {
-    let local = scan(text, at, &|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '%' | '+' | '-'));
+    let local = scan(text, at, &|c| is_word(c) || matches!(c, '.' | '%' | '+' | '-'));
     let domain = skip(text, local, '@').filter(|_| local > at)?;
     let end = scan(text, domain, &is_host).min(text.len());
     let end = domain.saturating_add(trimmed_host(text.get(domain..end)?));
@@ -33,6 +33,22 @@ pub(super) fn link(text: &[u8], at: usize) -> Option<usize> {
     };
     let end = link_end(text, body);
     (end > body).then_some(end)
+}
+
+/// End of the link whose scheme, or `www`, ends at the byte `at`, whatever stands before that: "v1.0https://x.com". Not where ASCII
+/// letters stand before `www`: "awww".
+#[inline(never)]
+pub(super) fn glued(text: &[u8], at: usize) -> Option<usize> {
+    let (before, rest) = text.split_at_checked(at)?;
+    let is_www = |(head, last): (&[u8], &[u8; 3])| {
+        last.eq_ignore_ascii_case(b"www") && !head.last().is_some_and(u8::is_ascii_alphabetic)
+    };
+    let body = match rest {
+        [b':', b'/', b'/', ..] => at.saturating_add(3),
+        [b'.', ..] if before.split_last_chunk().is_some_and(is_www) => at.saturating_add(1),
+        _ => return None,
+    };
+    Some(link_end(text, body)).filter(|end| *end > body)
 }
 
 /// End of a link's rest, without final marks and closing brackets that were not opened in it.
@@ -81,9 +97,9 @@ fn trimmed(mut link: &[u8]) -> usize {
     link.len()
 }
 
-/// Whether `c` may be part of a host's name.
+/// Whether `c` may be part of a host's name: letters of other languages too.
 pub(super) fn is_host(c: char) -> bool {
-    c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_')
+    is_word(c) || matches!(c, '.' | '-')
 }
 
 /// Length of a host's name without stops and hyphens at its end.
