@@ -6,6 +6,7 @@ use core::ops::ControlFlow;
 use app::{Event, Port, Stack, StackUse, Unit};
 use embedded_io::{ErrorType, Read, Write};
 use esp_hal::clock::CpuClock;
+use esp_hal::delay::Delay;
 use esp_hal::peripherals::{Peripherals, TIMG0};
 use esp_hal::time::Duration;
 use esp_hal::timer::timg::{MwdtStage, Wdt};
@@ -17,6 +18,9 @@ use crate::light::Light;
 
 /// Nothing between two feeds takes longer, not even the check of a model of some megabytes.
 const WATCHDOG: Duration = Duration::from_secs(10);
+
+/// Before a reset.
+const PAUSE: Duration = Duration::from_millis(500);
 
 /// The board.
 pub struct Board {
@@ -126,6 +130,8 @@ impl Port for Board {
     fn exit(_code: u8) -> ! {
         // SAFETY: nothing else runs until the reset.
         unsafe { Self::seize() }.console.drain();
+        // The reset takes the console from the host, which may not have shown it all, and a fault at every start would fill it.
+        Delay::new().delay(PAUSE);
         esp_hal::system::software_reset()
     }
 
