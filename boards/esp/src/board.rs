@@ -10,6 +10,7 @@ use esp_hal::delay::Delay;
 use esp_hal::peripherals::{Peripherals, TIMG0};
 use esp_hal::time::Duration;
 use esp_hal::timer::timg::{MwdtStage, Wdt};
+use esp_hal::uart::{Config, Uart};
 
 use crate::button::Button;
 use crate::console::Console;
@@ -41,18 +42,9 @@ impl Board {
     /// Sets the clock to 160 MHz and turns the devices on. Call it once, early: it paints the free stack.
     pub fn start() -> Self {
         let devices = esp_hal::init(esp_hal::Config::default().with_cpu_clock(CpuClock::max()));
-        let light = Light::new(devices.RMT, devices.GPIO8);
-        let mut watchdog = Wdt::new();
-        watchdog.set_timeout(MwdtStage::Stage0, WATCHDOG);
-        watchdog.enable();
-        let board = Self {
-            console: Console::new(devices.USB_DEVICE),
-            button: Button::new(devices.GPIO9),
-            light,
-            watchdog,
-            cycles: Cycles::start(),
-            stack: stack(),
-        };
+        let mut board = Self::new(devices, true);
+        board.watchdog.set_timeout(MwdtStage::Stage0, WATCHDOG);
+        board.watchdog.enable();
         board.stack.paint();
         board
     }
@@ -63,11 +55,20 @@ impl Board {
     /// Whoever had the devices before must never use them again.
     pub unsafe fn seize() -> Self {
         // SAFETY: by this function's contract.
-        let devices = unsafe { Peripherals::steal() };
+        Self::new(unsafe { Peripherals::steal() }, false)
+    }
+
+    fn new(devices: Peripherals, with_light: bool) -> Self {
+        #[cfg(feature = "esp32c3")]
+        let (tx, rx) = (devices.GPIO21, devices.GPIO20);
+        #[cfg(not(feature = "esp32c3"))]
+        let (tx, rx) = (devices.GPIO16, devices.GPIO17);
+        // The defaults are 115200 baud, 8 bits, no parity, one stop bit. A board goes on without.
+        let uart = Uart::new(devices.UART0, Config::default()).ok().map(|uart| uart.with_tx(tx).with_rx(rx));
         Self {
-            console: Console::new(devices.USB_DEVICE),
+            console: Console::new(devices.USB_DEVICE, uart),
             button: Button::new(devices.GPIO9),
-            light: None,
+            light: if with_light { Light::new(devices.RMT, devices.GPIO8) } else { None },
             watchdog: Wdt::new(),
             cycles: Cycles::start(),
             stack: stack(),

@@ -1,6 +1,7 @@
-//! The serial line over USB: the USB-Serial-JTAG controller, which every development kit has on a USB connector.
+//! The serial line, over USB and UART0 alike: bytes are taken from either and written to both. Some development kits have the
+//! chip's USB-Serial-JTAG controller on a USB connector, some a bridge to UART0, some both.
 //!
-//! The controller holds one packet until the host takes it, and no host does before a program has opened the port. What
+//! The USB controller holds one packet until the host takes it, and no host does before a program has opened the port. What
 //! nobody takes for a while is dropped then, so that a board on a power supply answers its button too.
 
 use core::convert::Infallible;
@@ -9,6 +10,7 @@ use embedded_io::{ErrorType, Write};
 use esp_hal::Blocking;
 use esp_hal::peripherals::USB_DEVICE;
 use esp_hal::time::{Duration, Instant};
+use esp_hal::uart::Uart;
 use esp_hal::usb::usb_serial_jtag::UsbSerialJtag;
 
 /// How long a host that listens may take for a packet.
@@ -17,23 +19,37 @@ const PATIENCE: Duration = Duration::from_millis(100);
 /// The serial line.
 pub struct Console {
     usb: UsbSerialJtag<'static, Blocking>,
-    /// Nobody took the last packet.
+    uart: Option<Uart<'static, Blocking>>,
+    /// Nobody took the last packet over USB.
     deaf: bool,
 }
 
 impl Console {
     /// The serial line.
-    pub fn new(usb: USB_DEVICE<'static>) -> Self {
-        Self { usb: UsbSerialJtag::new(usb), deaf: false }
+    pub fn new(usb: USB_DEVICE<'static>, uart: Option<Uart<'static, Blocking>>) -> Self {
+        Self { usb: UsbSerialJtag::new(usb), uart, deaf: false }
     }
 
     /// A byte, if one came.
     pub fn byte(&mut self) -> Option<u8> {
-        self.usb.read_byte().ok()
+        if let Ok(byte) = self.usb.read_byte() {
+            return Some(byte);
+        }
+        let mut byte = [0];
+        // What comes broken over the line is left out.
+        self.uart.as_mut()?.read_buffered(&mut byte).is_ok_and(|bytes| bytes == 1).then_some(byte[0])
     }
 
-    /// Waits until there is room for bytes: then the host has taken the packet before. Tells whether there is.
-    pub fn drain(&mut self) -> bool {
+    /// Waits until what was written is on its way, or nobody takes it.
+    pub fn drain(&mut self) {
+        self.has_room();
+        if let Some(uart) = &mut self.uart {
+            let _ = uart.flush();
+        }
+    }
+
+    /// Waits until USB has room for bytes: then the host has taken the packet before. Tells whether there is.
+    fn has_room(&mut self) -> bool {
         self.patiently(|_| USB_DEVICE::regs().ep1_conf().read().serial_in_ep_data_free().bit_is_set())
     }
 
@@ -60,6 +76,12 @@ impl ErrorType for Console {
 impl Write for Console {
     /// Takes all bytes, and drops what no host fetches.
     fn write(&mut self, bytes: &[u8]) -> Result<usize, Infallible> {
+        if let Some(uart) = &mut self.uart {
+            let mut rest = bytes;
+            while let Ok(written @ 1..) = uart.write(rest) {
+                rest = &rest[written..];
+            }
+        }
         for &byte in bytes {
             if !self.patiently(|usb| usb.write_byte_nb(byte).is_ok()) {
                 break;
@@ -70,7 +92,7 @@ impl Write for Console {
 
     fn flush(&mut self) -> Result<(), Infallible> {
         // A full packet goes by itself, but many a host waits for a shorter one after it, and be it empty.
-        if self.drain() {
+        if self.has_room() {
             let _ = self.usb.flush_tx_nb();
         }
         Ok(())

@@ -1,7 +1,7 @@
 //! The firmware of the ESP32-C3 and ESP32-C6 boards, on `esp-hal`. Built, not run on hardware.
 //!
 //! The chips differ in the table that maps flash and in their names; what else this uses is the same on both: the console on
-//! the USB-Serial-JTAG controller, the addressable LED on GPIO8, the BOOT button on GPIO9, a watchdog, and the cycle counter of
+//! the USB-Serial-JTAG controller and UART0, the addressable LED on GPIO8, the BOOT button on GPIO9, a watchdog, and the cycle counter of
 //! Espressif's cores.
 // On a host there are only the tests of what has no hardware in it.
 #![cfg(any(target_os = "none", test))]

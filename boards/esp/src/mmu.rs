@@ -16,7 +16,7 @@ const TABLE: Range<usize> = 0x8000..0x8c00;
 
 unsafe extern "C" {
     /// Drops what the cache holds of these addresses; in ROM.
-    fn Cache_Invalidate_Addr(address: u32, bytes: u32) -> u32;
+    fn Cache_Invalidate_Addr(address: u32, bytes: u32);
 }
 
 /// The partition of the models, by its label; empty if the partition table has none or it can't be mapped.
