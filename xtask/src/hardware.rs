@@ -107,6 +107,15 @@ mod tests {
     }
 
     #[test]
+    fn model_gen_knows_the_same_partition() {
+        let table = fs::read_to_string(partitions()).unwrap();
+        for hardware in HARDWARE {
+            let board = model_gen::boards::Board::find(hardware.name).unwrap();
+            assert_eq!(partition(&table, "model"), Some(&*format!("{:#x}", board.model_address)), "{}", hardware.name);
+        }
+    }
+
+    #[test]
     fn a_partition_that_is_not_there_is_none() {
         assert_eq!(partition("# Name, Type\nmodel, data, undefined, 0x5000, 1\n", "model"), Some("0x5000"));
         assert_eq!(partition("models, data, undefined, 0x5000, 1\n\nmodel, data\n", "model"), None);
