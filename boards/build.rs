@@ -13,13 +13,25 @@ fn main() {
             Err(error) => println!("cargo::error={error}"),
         }
     }
-    println!("cargo:rerun-if-changed=memory.x");
-    println!("cargo:rustc-link-search={}", env::var("CARGO_MANIFEST_DIR").unwrap());
+    // esp-hal brings a memory map.
+    let script = if has_map() {
+        println!("cargo:rerun-if-changed=memory.x");
+        println!("cargo:rustc-link-search={}", env::var("CARGO_MANIFEST_DIR").unwrap());
+        "link.x"
+    } else {
+        println!("cargo:rerun-if-changed=../build.rs");
+        "linkall.x"
+    };
     // Here and not in .cargo/config.toml, where an RUSTFLAGS variable would hide them.
-    println!("cargo:rustc-link-arg-bins=-Tlink.x");
+    println!("cargo:rustc-link-arg-bins=-T{script}");
     if env::var_os("CARGO_FEATURE_DEFMT").is_some() {
         println!("cargo:rustc-link-arg-bins=-Tdefmt.x");
     }
+}
+
+/// Whether the board says what lies where.
+fn has_map() -> bool {
+    Path::new("memory.x").exists()
 }
 
 /// What `app::models!` includes: where the models are, and the arena that they need.
@@ -71,17 +83,26 @@ fn linked(blobs: impl Iterator<Item = impl AsRef<Path>>) -> Result<String, Strin
 
 fn flashed(arena: &str) -> Result<String, String> {
     let arena: usize = arena.parse().map_err(|_| format!("LATIMER_ARENA={arena}: not a number of bytes"))?;
-    Ok(format!(
-        "unsafe extern \"C\" {{
+    // Either the linker knows where they are, or the board must ask its partition table.
+    let (symbols, models) = if has_map() {
+        let symbols = "unsafe extern \"C\" {
             static __model_start: u8;
             static __model_end: u8;
-        }}
+        }\n";
+        let models =
+            "// SAFETY: memory.x sets the symbols to the bounds of flash that nothing writes while the firmware runs.
+            unsafe { app::Models::flash(&raw const __model_start, &raw const __model_end) }";
+        (symbols, models)
+    } else {
+        ("", "app::Models::Flash(region())")
+    };
+    Ok(format!(
+        "{symbols}
         /// Bytes of arena for any model that may be flashed.
         pub const ARENA_BYTES: usize = {arena};
         /// The models.
         pub fn models() -> app::Models<'static> {{
-            // SAFETY: memory.x sets the symbols to the bounds of flash that nothing writes while the firmware runs.
-            unsafe {{ app::Models::flash(&raw const __model_start, &raw const __model_end) }}
+            {models}
         }}\n"
     ))
 }

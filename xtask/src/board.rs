@@ -1,4 +1,4 @@
-//! `cargo xtask board`: boots a board and talks to it.
+//! `cargo xtask board`: boots a board and talks to it, or flashes one.
 
 use std::fs::File;
 use std::io::{self, BufRead, IsTerminal, Write};
@@ -8,6 +8,7 @@ use anyhow::{Context, Result, bail};
 use model_gen::cli::{parse_blob, read_blob};
 
 use crate::firmware::{self, Firmware, Models};
+use crate::hardware::{self, HARDWARE, Hardware};
 use crate::machines::{self, Engine, Machine};
 use crate::qemu::{self, Board};
 use crate::shipped::shipped_blob;
@@ -46,6 +47,9 @@ pub struct Args {
     /// Build with `defmt` and write its frames to this file; `defmt-print -e FIRMWARE < FILE` shows them.
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
+    /// Flash the firmware, and the image if it lies apart, to a board of silicon; else the commands are printed.
+    #[arg(long)]
+    flash: bool,
 }
 
 /// Builds, boots, talks.
@@ -54,35 +58,19 @@ pub fn run(args: &Args) -> Result<()> {
         for machine in machines::all() {
             println!("{:<16} {} ({})", machine.name, machine.about, machine.target);
         }
+        for board in HARDWARE {
+            println!("{:<16} {} ({})", board.name, board.about, board.target);
+        }
         return Ok(());
     };
+    if let Some(hardware) = hardware::find(name) {
+        return flash(hardware, args);
+    }
     let machine = machines::find(name)?;
     if !machine.has_models() && args.text.is_empty() && args.blob.is_empty() {
         return run_kernels(machine);
     }
-    let image = match (args.apart, &args.blob[..]) {
-        (None, blobs) => {
-            blobs.iter().try_for_each(|blob| check_blob(blob, args.engine))?;
-            None
-        }
-        (Some(_), []) => Some(shipped_blob(args.engine)?),
-        (Some(_), [image]) => Some(image.clone()),
-        (Some(_), _) => bail!("`--apart` takes one image: put the blobs into it with `model-gen image`"),
-    };
-    eprintln!("building the firmware of {name}");
-    let defmt = args.log.is_some();
-    let extra: &[_] = match (args.heap, args.beam) {
-        (true, _) => &["alloc"],
-        (_, true) => &["beam"],
-        _ => &[],
-    };
-    let mut firmware = Firmware { defmt, extra, ..Firmware::new(machine, None, args.engine)? };
-    if let Some(arena) = args.apart {
-        firmware = firmware.with_models(Models::Apart { arena })?;
-    } else if !args.blob.is_empty() {
-        firmware = firmware.with_models(Models::Linked(args.blob.clone()))?;
-    }
-    let elf = firmware.build()?;
+    let (elf, image) = build_for(Firmware::new(machine, None, args.engine)?, args)?;
     setup::qemu(machine)?;
     let mut qemu = match args.listen {
         Some(port) => qemu::listening(machine, &elf, port),
@@ -112,6 +100,42 @@ pub fn run(args: &Args) -> Result<()> {
         }
         end(board)
     }
+}
+
+/// Builds a board's firmware as the arguments want it; the image of models too, if they lie apart.
+fn build_for(firmware: Firmware, args: &Args) -> Result<(PathBuf, Option<PathBuf>)> {
+    let image = match (args.apart, &args.blob[..]) {
+        (None, blobs) => {
+            blobs.iter().try_for_each(|blob| check_blob(blob, args.engine))?;
+            None
+        }
+        (Some(_), []) => Some(shipped_blob(args.engine)?),
+        (Some(_), [image]) => Some(image.clone()),
+        (Some(_), _) => bail!("`--apart` takes one image: put the blobs into it with `model-gen image`"),
+    };
+    eprintln!("building the firmware of {}", firmware.board);
+    let defmt = args.log.is_some();
+    let extra: &[_] = match (args.heap, args.beam) {
+        (true, _) => &["alloc"],
+        (_, true) => &["beam"],
+        _ => &[],
+    };
+    let mut firmware = Firmware { defmt, extra, ..firmware };
+    if let Some(arena) = args.apart {
+        firmware = firmware.with_models(Models::Apart { arena })?;
+    } else if !args.blob.is_empty() {
+        firmware = firmware.with_models(Models::Linked(args.blob.clone()))?;
+    }
+    Ok((firmware.build()?, image))
+}
+
+/// Builds the firmware of a board of silicon and says how to flash it, or does.
+fn flash(hardware: &'static Hardware, args: &Args) -> Result<()> {
+    if !args.text.is_empty() || args.json || args.log.is_some() {
+        bail!("{} is no emulator: flash it, and talk to it over its console", hardware.name);
+    }
+    let (elf, image) = build_for(Firmware::for_hardware(hardware, None, args.engine)?, args)?;
+    hardware.flash(&elf, image.as_deref(), args.flash)
 }
 
 /// Boots a firmware that asks for nothing and shows what it says.
@@ -171,6 +195,10 @@ fn end(board: Board) -> Result<()> {
 
 /// Builds a firmware and prints where it lies.
 pub fn build(name: &str, blob: Option<PathBuf>, engine: Engine) -> Result<()> {
+    if let Some(hardware) = hardware::find(name) {
+        println!("{}", Firmware::for_hardware(hardware, blob.as_deref(), engine)?.build()?.display());
+        return Ok(());
+    }
     let machine = machines::find(name)?;
     let elf = match blob {
         None if !machine.has_models() => firmware::build_kernels(machine, &[])?,

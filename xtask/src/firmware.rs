@@ -10,6 +10,7 @@ use std::time::SystemTime;
 
 use anyhow::{Context, Result, bail};
 
+use crate::hardware::Hardware;
 use crate::machines::{Engine, Machine};
 use crate::shipped::shipped_blob;
 use crate::{paths, setup, shell};
@@ -17,8 +18,10 @@ use crate::{paths, setup, shell};
 /// What a firmware is built from.
 #[derive(Clone, Debug)]
 pub struct Firmware {
-    /// The board.
-    pub machine: &'static Machine,
+    /// The board, by its name.
+    pub board: &'static str,
+    /// The Rust target.
+    pub target: &'static str,
     /// Its models.
     pub models: Models,
     /// The engine, for which the blob must be.
@@ -47,11 +50,20 @@ impl Firmware {
         if !machine.has_models() {
             bail!("{} has no room for a model; without phrases, `cargo xtask board` runs what it has", machine.name);
         }
+        Self::of(machine.name, machine.target, blob, engine)
+    }
+
+    /// The firmware of a board of silicon with `blob`, or with the shipped model.
+    pub fn for_hardware(hardware: &'static Hardware, blob: Option<&Path>, engine: Engine) -> Result<Self> {
+        Self::of(hardware.name, hardware.target, blob, engine)
+    }
+
+    fn of(board: &'static str, target: &'static str, blob: Option<&Path>, engine: Engine) -> Result<Self> {
         let blob = match blob {
             Some(blob) => absolute(blob)?,
             None => shipped_blob(engine)?,
         };
-        Ok(Self { machine, models: Models::Linked(vec![blob]), engine, defmt: false, extra: &[] })
+        Ok(Self { board, target, models: Models::Linked(vec![blob]), engine, defmt: false, extra: &[] })
     }
 
     /// The same with several blobs, linked or apart.
@@ -65,7 +77,7 @@ impl Firmware {
 
     /// Cargo's arguments after the subcommand.
     pub fn cargo(&self, subcommand: &str) -> Command {
-        let mut cargo = cargo(self.machine, subcommand);
+        let mut cargo = cargo(self.board, subcommand);
         match &self.models {
             Models::Linked(blobs) => {
                 // Fails for paths with the separator alone, which the build script would tell of too.
@@ -96,11 +108,11 @@ impl Firmware {
         // Cargo gives every firmware of a board the same name, too: it must be copied before the next is built.
         static BUILT: LazyLock<Mutex<Built>> = LazyLock::new(Mutex::default);
         let mut built = BUILT.lock().unwrap_or_else(PoisonError::into_inner);
-        let elf = format!("{}-{}-{}.elf", self.machine.name, self.features().join("-"), self.models.name());
+        let elf = format!("{}-{}-{}.elf", self.board, self.features().join("-"), self.models.name());
         let elf = paths::artifacts().join(elf);
         let changed = self.models.changed()?;
         if built.get(&elf) != Some(&changed) {
-            build(self.machine, self.cargo("build"), &elf)?;
+            build((self.board, self.target), self.cargo("build"), &elf)?;
             built.insert(elf.clone(), changed);
         }
         Ok(elf)
@@ -137,26 +149,26 @@ fn absolute(blob: &Path) -> Result<PathBuf> {
 pub fn build_kernels(machine: &'static Machine, features: &[&str]) -> Result<PathBuf> {
     let name = [&[machine.name], features].concat().join("-");
     let elf = paths::artifacts().join(format!("{name}.elf"));
-    let mut cargo = cargo(machine, "build");
+    let mut cargo = cargo(machine.name, "build");
     cargo.arg("--features").arg(features.join(","));
-    build(machine, cargo, &elf)?;
+    build((machine.name, machine.target), cargo, &elf)?;
     Ok(elf)
 }
 
 /// Cargo for a board's firmware.
-pub fn cargo(machine: &Machine, subcommand: &str) -> Command {
+pub fn cargo(board: &str, subcommand: &str) -> Command {
     let mut cargo = Command::new("cargo");
     // In the board's folder, so that its .cargo/config.toml counts.
-    cargo.current_dir(paths::root().join("boards").join(machine.name));
+    cargo.current_dir(paths::root().join("boards").join(board));
     cargo.args([subcommand, "--release", "--locked"]);
     cargo.arg("--target-dir").arg(paths::target().join("boards"));
     cargo
 }
 
-fn build(machine: &Machine, mut cargo: Command, elf: &Path) -> Result<()> {
-    setup::rust_target(machine.target)?;
+fn build((board, target): (&str, &str), mut cargo: Command, elf: &Path) -> Result<()> {
+    setup::rust_target(target)?;
     shell::run(cargo.arg("--quiet"))?;
-    let built = paths::target().join("boards").join(machine.target).join("release").join(machine.name);
+    let built = paths::target().join("boards").join(target).join("release").join(board);
     fs::create_dir_all(paths::artifacts())?;
     fs::copy(&built, elf).with_context(|| format!("cannot copy `{}`", built.display()))?;
     Ok(())

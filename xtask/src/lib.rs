@@ -8,6 +8,7 @@ pub mod docs;
 pub mod elf_check;
 pub mod firmware;
 pub mod generated;
+pub mod hardware;
 pub mod machines;
 pub mod paths;
 pub mod phrases;

@@ -3,6 +3,8 @@
 use anyhow::{Context, Result};
 use clap::ValueEnum;
 
+use crate::hardware::HARDWARE;
+
 /// A board that QEMU emulates.
 #[derive(Debug)]
 pub struct Machine {
@@ -104,7 +106,8 @@ pub fn reference() -> impl Iterator<Item = &'static Machine> {
 /// The board of that name.
 pub fn find(name: &str) -> Result<&'static Machine> {
     all().find(|machine| machine.name == name).with_context(|| {
-        let names: Vec<_> = all().map(|machine| machine.name).collect();
+        let hardware = HARDWARE.iter().map(|hardware| hardware.name);
+        let names: Vec<_> = all().map(|machine| machine.name).chain(hardware).collect();
         format!("no board `{name}`; there are: {}", names.join(", "))
     })
 }

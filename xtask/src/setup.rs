@@ -48,6 +48,14 @@ pub fn qemu(machine: &Machine) -> Result<()> {
     debian_package(package, advice)
 }
 
+/// Makes sure that the tool which flashes a board is there.
+pub fn flasher(tool: &str) -> Result<()> {
+    if !on_path(tool) {
+        bail!("{tool} is missing; get it with `cargo install {tool}`");
+    }
+    Ok(())
+}
+
 /// The name of a Chromium, installed if none is there.
 pub fn chromium() -> Result<&'static str> {
     // Ubuntu's package of the first name is a snap under the second.
@@ -113,7 +121,9 @@ mod tests {
     #[test]
     fn every_board_has_a_pinned_target() {
         let targets = pinned_targets().unwrap();
-        assert!(machines::all().all(|machine| targets.iter().any(|target| target == machine.target)), "{targets:?}");
+        let hardware = crate::hardware::HARDWARE.iter().map(|hardware| hardware.target);
+        let mut wanted = machines::all().map(|machine| machine.target).chain(hardware);
+        assert!(wanted.all(|wanted| targets.iter().any(|target| target == wanted)), "{targets:?}");
     }
 
     #[test]

@@ -4,7 +4,8 @@ use std::process::Command;
 
 use anyhow::{Result, bail};
 
-use crate::firmware::{self, Firmware};
+use crate::firmware::{self, Firmware, Models};
+use crate::hardware::HARDWARE;
 use crate::machines::{Engine, KERNEL_MACHINES, MACHINES};
 use crate::steps::Steps;
 use crate::{elf_check, paths, setup, shell};
@@ -31,6 +32,7 @@ fn all(steps: &mut Steps) {
         "lints on the host",
         deny_warnings(cargo("").args(["clippy", "--workspace", "--all-targets", "--locked"])),
     );
+    steps.command("format of the ESP boards", cargo("boards/esp").args(["fmt", "--all", "--check"]));
     lints_on_targets(steps);
     steps.command("tests", cargo("").args(["test", "--workspace", "--locked"]));
     if !paths::root().join("../shared").exists() {
@@ -39,6 +41,8 @@ fn all(steps: &mut Steps) {
     }
     steps.command("tests of the board application", board_app("test").arg("--quiet"));
     steps.command("lints of the board application", deny_warnings(board_app("clippy").arg("--all-targets")));
+    steps.command("tests of the ESP boards", esp_boards("test").arg("--quiet"));
+    steps.command("lints of the ESP boards on the host", deny_warnings(esp_boards("clippy").arg("--all-targets")));
     let mut doc = cargo("");
     doc.env("RUSTDOCFLAGS", "-D warnings");
     steps.command("documentation", doc.args(["doc", "--workspace", "--no-deps", "--locked"]));
@@ -90,7 +94,7 @@ fn firmwares(steps: &mut Steps) {
             let with = if features.is_empty() { String::new() } else { format!(" with {features}") };
             steps.step(&format!("lints of {}{with}", machine.name), || {
                 setup::rust_target(machine.target)?;
-                let mut clippy = firmware::cargo(machine, "clippy");
+                let mut clippy = firmware::cargo(machine.name, "clippy");
                 shell::run(deny_warnings(clippy.args(["--quiet", "--features", features])))
             });
         }
@@ -122,6 +126,16 @@ fn firmwares(steps: &mut Steps) {
             });
         }
     }
+    for hardware in HARDWARE {
+        let firmware = || Firmware::for_hardware(hardware, None, Engine::Int8);
+        steps.step(&format!("lints of {}", hardware.name), || {
+            setup::rust_target(hardware.target)?;
+            shell::run(deny_warnings(firmware()?.cargo("clippy").arg("--quiet")))
+        });
+        steps.step(&format!("{} with models apart", hardware.name), || {
+            firmware()?.with_models(Models::Apart { arena: 64 * 1024 })?.build().map(drop)
+        });
+    }
     steps.step("no float code in the int8 firmware", || elf_check::run(&[]));
 }
 
@@ -136,6 +150,14 @@ fn cargo(folder: &str) -> Command {
 fn board_app(subcommand: &str) -> Command {
     let mut cargo = cargo("boards");
     cargo.args([subcommand, "--package", "app", "--features", "f16", "--locked"]);
+    cargo.arg("--target-dir").arg(paths::target().join("boards"));
+    cargo
+}
+
+/// Cargo for what of the ESP boards is tested on the host.
+fn esp_boards(subcommand: &str) -> Command {
+    let mut cargo = cargo("boards/esp");
+    cargo.args([subcommand, "--package", "esp", "--locked"]);
     cargo.arg("--target-dir").arg(paths::target().join("boards"));
     cargo
 }

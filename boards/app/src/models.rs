@@ -3,12 +3,18 @@
 use latimer::blob::find;
 
 /// The module `models` of a firmware, as `boards/build.rs` has written it: `models()` and `ARENA_BYTES`.
+///
+/// A board without a `memory.x` names the function that gives the region of flash for models that are flashed apart.
 #[macro_export]
 macro_rules! models {
-    () => {
+    ($($region:path)?) => {
         mod models {
             //! Where the models are.
             use $crate as app;
+            $(
+                #[allow(unused_imports, reason = "only for models that are flashed apart")]
+                use $region as region;
+            )?
             include!(concat!(env!("OUT_DIR"), "/models.rs"));
         }
     };

@@ -24,6 +24,7 @@ use object::read::elf::AttributesSection;
 use object::{Architecture, Endianness, Object, ObjectSection, ObjectSymbol, SectionKind, SymbolKind};
 
 use crate::firmware::{Firmware, build_kernels};
+use crate::hardware::HARDWARE;
 use crate::machines::{Engine, KERNEL_MACHINES, MACHINES};
 
 /// Something of floats in a firmware.
@@ -78,6 +79,9 @@ pub fn run(elfs: &[PathBuf]) -> Result<()> {
         }
         for machine in MACHINES {
             elfs.push(Firmware::new(machine, None, Engine::Int8)?.build()?);
+        }
+        for hardware in HARDWARE {
+            elfs.push(Firmware::for_hardware(hardware, None, Engine::Int8)?.build()?);
         }
     }
     let mut failed = 0;
