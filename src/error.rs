@@ -73,8 +73,8 @@ pub enum Error {
         /// Bytes given.
         found: usize,
     },
-    /// The limits ask for zero tokens, bytes or beams, for more positions than `Spec::most_positions` allows, or for more than
-    /// eight beams.
+    /// The limits ask for zero tokens, bytes or beams, for more positions than `Spec::most_positions` allows, or for more beams
+    /// than [`MAX_BEAMS`](crate::MAX_BEAMS).
     Limits,
     /// The phrase has more bytes, once normalized, than `Limits::text_bytes` (or 16 times as many before): shorten or
     /// split it.
@@ -157,7 +157,11 @@ impl fmt::Display for Error {
                 write!(f, "arena of {found} bytes, {need} needed (16-byte aligned): size it with arena_len")
             }
             Error::Limits => {
-                write!(f, "limits must be at least 1, tokens at most the model's positions (and 512), beams at most 8")
+                let most = crate::MAX_BEAMS;
+                write!(
+                    f,
+                    "limits must be at least 1, tokens at most the model's positions (and 512), beams at most {most}"
+                )
             }
             Error::TextTooLong { limit } => write!(f, "phrase longer than {limit} bytes: shorten or split it"),
             Error::TooManyTokens { limit } => write!(f, "phrase longer than {limit} tokens: shorten or split it"),

@@ -23,14 +23,18 @@ pub use sine::{quarter_turn, sine, sine_cosine};
 /// A negative shift multiplies, saturating at the ends of `i64`.
 #[inline(always)]
 pub const fn round_shift(x: i64, shift: i32) -> i64 {
-    if shift <= 0 {
-        shift_left(x, shift.unsigned_abs())
-    } else if shift > 62 {
-        0
-    } else {
+    match shift {
         // The half is the last bit shifted out; adding it afterwards cannot overflow.
-        (x >> shift) + ((x >> (shift - 1)) & 1)
+        1..=62 => (x >> shift) + ((x >> (shift - 1)) & 1),
+        _ => shift_far(x, shift),
     }
+}
+
+/// What is left of [`round_shift`]: once in a firmware and not in each of the places that it is inlined into.
+#[cold]
+#[inline(never)]
+const fn shift_far(x: i64, shift: i32) -> i64 {
+    if shift > 0 { 0 } else { shift_left(x, shift.unsigned_abs()) }
 }
 
 /// `x * 2^shift`, saturating.
