@@ -50,8 +50,13 @@ pub enum BlobError {
         /// Index of the record within the section.
         index: u32,
     },
-    /// The blob uses something this build has no code for (an engine feature that is off, a weight layout, a kind
-    /// of layer): build with that feature, or repack.
+    /// The blob needs a Cargo feature that is off in this build: build with it, or repack.
+    Feature {
+        /// The feature.
+        name: &'static str,
+    },
+    /// The blob uses something this build has no code for (a kind of section, of tokenizer or of layer): build a newer
+    /// version, or repack.
     Unsupported {
         /// Section kind.
         section: u32,
@@ -141,6 +146,9 @@ impl fmt::Display for BlobError {
             BlobError::MissingSection { section } => write!(f, "blob lacks {}: repack the model", Section(section)),
             BlobError::Malformed { section, index } => {
                 write!(f, "{}, record {index} contradicts itself: repack the model", Section(section))
+            }
+            BlobError::Feature { name } => {
+                write!(f, "blob needs feature `{name}`, which this build lacks: build with it")
             }
             BlobError::Unsupported { section, index } => {
                 write!(f, "{}, record {index} needs something this build does not know", Section(section))
