@@ -92,36 +92,6 @@ pub const fn requantize(acc: i32, mantissa: u32, shift: i32) -> i32 {
     }
 }
 
-/// [`requantize`] with one shift, in place: each accumulator, times its mantissa.
-#[inline(always)]
-pub fn requantize_each<'o>(shift: i32, each: impl Iterator<Item = (&'o mut i32, u32)>) {
-    // No look at the shift for each; what is said of requantize's sum holds here.
-    let half = 1i64.wrapping_shl(shift.wrapping_sub(1) as u32);
-    let sum = |acc: i32, mantissa: u32| acc as i64 * (mantissa & 0x7fff_ffff) as i64 + half;
-    match shift {
-        1..=32 => {
-            for (acc, mantissa) in each {
-                let sum = sum(*acc, mantissa);
-                // The shifted sum's low word, unless what is left of the high one is more than its sign: 32-bit steps, which
-                // vectorize.
-                let high = (sum >> 32) as i32;
-                let fits = high >> (shift - 1) == high >> 31;
-                *acc = if fits { (sum as u64 >> shift) as i32 } else { (high >> 31) ^ i32::MAX };
-            }
-        }
-        33..=62 => {
-            for (acc, mantissa) in each {
-                *acc = (sum(*acc, mantissa) >> 32) as i32 >> (shift - 32);
-            }
-        }
-        _ => {
-            for (acc, mantissa) in each {
-                *acc = requantize(*acc, mantissa, shift);
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -165,9 +135,6 @@ mod tests {
         fn requantize_equals_the_rounding_rule(acc in any::<i32>(), mantissa in 0u32..1 << 31, shift in -3i32..70) {
             let want = saturate_i32(round_shift(acc as i64 * mantissa as i64, shift));
             prop_assert_eq!(requantize(acc, mantissa, shift), want);
-            let mut each = acc;
-            requantize_each(shift, core::iter::once((&mut each, mantissa)));
-            prop_assert_eq!(each, want);
         }
     }
 }

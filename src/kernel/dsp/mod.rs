@@ -62,9 +62,13 @@ fn multiply_any(packing: Packing, weights: &[u8], cols: usize, x: &[i16], rows: 
 fn multiply_odd(packing: Packing, weights: &[u8], cols: usize, x: &[i16], rows: usize, out: &mut [i32]) {
     let (cols, rows) = (cols.max(1), rows.max(1));
     let Some(block_len @ 1..) = packing.block_len(cols) else { return };
-    for (x, out) in x.chunks_exact(cols).zip(out.chunks_exact_mut(rows)) {
-        for (out, block) in out.chunks_mut(ROWS).zip(weights.chunks_exact(block_len)) {
-            out.iter_mut().enumerate().for_each(|(row, out)| *out = packing.dot(block, row, x));
+    let sums = out.len() / rows * rows;
+    for (number, out) in out.iter_mut().take(sums).enumerate() {
+        let (vector, row) = (number / rows, number % rows);
+        let block = weights.get((row / ROWS).saturating_mul(block_len)..).and_then(|rest| rest.get(..block_len));
+        let Some(x) = x.get(vector.saturating_mul(cols)..).and_then(|rest| rest.get(..cols)) else { return };
+        if let Some(block) = block {
+            *out = packing.dot(block, row, x);
         }
     }
 }

@@ -6,7 +6,7 @@
 use crate::blob::Tensor;
 use crate::kernel;
 use crate::kernel::norm::{Affine, GUARD, Sums};
-use crate::num::{requantize_each, round_shift, rsqrt, saturate_i16, saturate_i32};
+use crate::num::{requantize, round_shift, rsqrt, saturate_i16, saturate_i32};
 
 /// Fraction bits of a normalized value on the general way: `|x| <= sqrt(d) <= 64` leaves one bit of i32 to spare.
 const UNIT_FRAC: i32 = 24;
@@ -127,8 +127,8 @@ fn general(norm: &Tensor, eps_q32: u32, hidden: &mut [i16], frac: i8, wide: &mut
 
     let (gamma_frac, out_frac) = (norm.entry.scale_shift as i32, norm.entry.out_frac as i32);
     let (gamma, beta) = (norm.vector::<i16>(), norm.bias::<i32>());
-    requantize_each(inverse.shift - UNIT_FRAC, wide.iter_mut().map(|centred| (centred, inverse.mantissa)));
-    for ((out, &unit), (&gamma, &beta)) in hidden.iter_mut().zip(wide.iter()).zip(gamma.iter().zip(beta)) {
+    for ((out, &centred), (&gamma, &beta)) in hidden.iter_mut().zip(wide.iter()).zip(gamma.iter().zip(beta)) {
+        let unit = requantize(centred, inverse.mantissa, inverse.shift - UNIT_FRAC);
         let beta = (beta as i64) << (UNIT_FRAC + gamma_frac - BETA_FRAC);
         *out = saturate_i16(saturate_i32(round_shift(
             unit as i64 * gamma as i64 + beta,
