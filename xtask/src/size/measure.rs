@@ -157,12 +157,17 @@ fn talk(mut board: Board) -> Result<Used> {
     used.with_context(|| format!("no stack or no instructions in `{stats}`"))
 }
 
+/// The features of one of the smallest firmwares.
+fn features(name: &str) -> &'static str {
+    if name == "text" { "text" } else { "" }
+}
+
 /// Builds one of the smallest firmwares, and has it translate its phrase.
 fn smallest(name: &'static str, profile: &'static str, boot: bool) -> Result<Smallest> {
     let (machine, program) = (machines::find(SMALLEST_ON)?, format!("minimal-{name}"));
     eprintln!("building {program}, {profile}");
     let mut cargo = firmware::cargo_with("minimal", "build", profile);
-    cargo.args(["--target", machine.target, "--bin", &program]).env("LATIMER_BLOB", shipped_blob(Engine::Int8)?);
+    cargo.args(["--target", machine.target, "--bin", &program, "--features", features(name)]).env("LATIMER_BLOB", shipped_blob(Engine::Int8)?);
     let elf = paths::artifacts().join(format!("{program}-{profile}.elf"));
     firmware::build((machine.target, &program, profile), cargo, &elf)?;
     if boot && is_there(machine) {
