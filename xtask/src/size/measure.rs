@@ -167,7 +167,9 @@ fn smallest(name: &'static str, profile: &'static str, boot: bool) -> Result<Sma
     let (machine, program) = (machines::find(SMALLEST_ON)?, format!("minimal-{name}"));
     eprintln!("building {program}, {profile}");
     let mut cargo = firmware::cargo_with("minimal", "build", profile);
-    cargo.args(["--target", machine.target, "--bin", &program, "--features", features(name)]).env("LATIMER_BLOB", shipped_blob(Engine::Int8)?);
+    cargo
+        .args(["--target", machine.target, "--bin", &program, "--features", features(name)])
+        .env("LATIMER_BLOB", shipped_blob(Engine::Int8)?);
     let elf = paths::artifacts().join(format!("{program}-{profile}.elf"));
     firmware::build((machine.target, &program, profile), cargo, &elf)?;
     if boot && is_there(machine) {
