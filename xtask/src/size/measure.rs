@@ -22,7 +22,7 @@ const PHRASES: &[&str] = &[
 ];
 
 /// What the smallest firmwares say.
-const SAID: &str = "latimer says ¿Dónde está la estación de tren?";
+pub const SAID: &str = "latimer says ¿Dónde está la estación de tren?";
 
 /// The board of the smallest firmware.
 pub const SMALLEST_ON: &str = "qemu-cortex-m4";
@@ -163,7 +163,7 @@ fn features(name: &str) -> &'static str {
 }
 
 /// Builds one of the smallest firmwares, and has it translate its phrase.
-fn smallest(name: &'static str, profile: &'static str, boot: bool) -> Result<Smallest> {
+pub fn smallest(name: &'static str, profile: &'static str, boot: bool) -> Result<Smallest> {
     let (machine, program) = (machines::find(SMALLEST_ON)?, format!("minimal-{name}"));
     eprintln!("building {program}, {profile}");
     let mut cargo = firmware::cargo_with("minimal", "build", profile);

@@ -7,7 +7,18 @@ mod page;
 
 use anyhow::{Result, bail};
 
+use crate::firmware::SMALL;
 use ceilings::Ceilings;
+pub use measure::SAID;
+
+/// What is promised of the runtime, as the smallest firmware has it for a Cortex-M4: bytes of code and constants, without the
+/// model. The firmware's own start, vector table and UART are among them here.
+pub const RUNTIME_BOUND: u64 = 48 * 1024;
+
+/// Builds the smallest firmware that translates, has it translate where there is QEMU, and tells its flash without the model.
+pub fn smallest() -> Result<u64> {
+    Ok(measure::smallest("phrase", SMALL, true)?.sizes.flash())
+}
 
 /// Arguments of `size`.
 #[derive(Debug, clap::Args)]
