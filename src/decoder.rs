@@ -107,7 +107,7 @@ fn blocks<'h, E: Engine>(
     let (d_model, position) = (blob.spec().d_model().max(1), caches.position);
     let hidden = hidden.get_mut(..ids.len() * d_model).unwrap_or_default();
     let table = blob.spec().header().target_embedding;
-    let frac = embed(engine, blob, table, ids.iter().map(|&id| (id, position)), hidden)?;
+    let frac = embed(engine, blob, table, ids, (position, 0), hidden)?;
     let mut tokens = Tokens { frac, hidden };
     show(0, position, &tokens, d_model, observer);
 

@@ -16,8 +16,7 @@ pub(crate) fn embed_source<E: Engine>(
     hidden: &mut [E::Hidden],
     observer: &mut impl Observer,
 ) -> Result<(), Error> {
-    let numbered = ids.iter().enumerate().map(|(position, &id)| (id, position));
-    let frac = embed(engine, blob, blob.spec().header().source_embedding, numbered, hidden)?;
+    let frac = embed(engine, blob, blob.spec().header().source_embedding, ids, (0, 1), hidden)?;
     show(0, &Tokens::<E> { frac, hidden }, blob.spec().d_model(), observer);
     Ok(())
 }

@@ -27,6 +27,15 @@ impl EngineKind {
         }
     }
 
+    /// The same engine, of which the compiler knows what this build can have.
+    pub(crate) const fn built(self) -> Self {
+        match self {
+            EngineKind::F16 if !cfg!(feature = "f16") => EngineKind::Int8,
+            EngineKind::Int8 if !cfg!(feature = "int8") => EngineKind::F16,
+            engine => engine,
+        }
+    }
+
     /// The name used on command lines and in reports.
     pub const fn name(self) -> &'static str {
         match self {

@@ -50,8 +50,13 @@ pub enum BlobError {
         /// Index of the record within the section.
         index: u32,
     },
-    /// The blob uses something this build has no code for (an engine feature that is off, a weight layout, a kind
-    /// of layer): build with that feature, or repack.
+    /// The blob needs a Cargo feature that is off in this build: build with it, or repack.
+    Feature {
+        /// The feature.
+        name: &'static str,
+    },
+    /// The blob uses something this build has no code for (a kind of section, of tokenizer or of layer): build a newer
+    /// version, or repack.
     Unsupported {
         /// Section kind.
         section: u32,
@@ -73,8 +78,8 @@ pub enum Error {
         /// Bytes given.
         found: usize,
     },
-    /// The limits ask for zero tokens, bytes or beams, for more positions than `Spec::most_positions` allows, or for more than
-    /// eight beams.
+    /// The limits ask for zero tokens, bytes or beams, for more positions than `Spec::most_positions` allows, or for more beams
+    /// than [`MAX_BEAMS`](crate::MAX_BEAMS).
     Limits,
     /// The phrase has more bytes, once normalized, than `Limits::text_bytes` (or 16 times as many before): shorten or
     /// split it.
@@ -142,6 +147,9 @@ impl fmt::Display for BlobError {
             BlobError::Malformed { section, index } => {
                 write!(f, "{}, record {index} contradicts itself: repack the model", Section(section))
             }
+            BlobError::Feature { name } => {
+                write!(f, "blob needs feature `{name}`, which this build lacks: build with it")
+            }
             BlobError::Unsupported { section, index } => {
                 write!(f, "{}, record {index} needs something this build does not know", Section(section))
             }
@@ -157,7 +165,11 @@ impl fmt::Display for Error {
                 write!(f, "arena of {found} bytes, {need} needed (16-byte aligned): size it with arena_len")
             }
             Error::Limits => {
-                write!(f, "limits must be at least 1, tokens at most the model's positions (and 512), beams at most 8")
+                let most = crate::MAX_BEAMS;
+                write!(
+                    f,
+                    "limits must be at least 1, tokens at most the model's positions (and 512), beams at most {most}"
+                )
             }
             Error::TextTooLong { limit } => write!(f, "phrase longer than {limit} bytes: shorten or split it"),
             Error::TooManyTokens { limit } => write!(f, "phrase longer than {limit} tokens: shorten or split it"),

@@ -60,19 +60,22 @@ impl<'t, 'a> Attention<'t, 'a> {
     }
 }
 
-/// Embeds each token's id at its position; the fraction bits of the hidden states.
+/// Embeds each token's id at its position, which are the first and the step from one to the next; the fraction bits of the
+/// hidden states.
 #[inline(never)]
 pub(crate) fn embed<E: Engine>(
     engine: E,
     blob: &Blob,
     table: u32,
-    tokens: impl Iterator<Item = (u16, usize)>,
+    ids: &[u16],
+    (mut position, step): (usize, usize),
     hidden: &mut [E::Hidden],
 ) -> Result<i8, BlobError> {
     let table = blob.table().get(table)?;
     let steps = blob.table().get(blob.spec().header().positions)?;
-    for ((id, position), out) in tokens.zip(hidden.chunks_exact_mut(blob.spec().d_model().max(1))) {
+    for (&id, out) in ids.iter().zip(hidden.chunks_exact_mut(blob.spec().d_model().max(1))) {
         engine.embed(&table, &steps, id, position as u16, out);
+        position += step;
     }
     Ok(table.entry.embed_frac)
 }

@@ -28,6 +28,10 @@
 //! - `int8` (default): the integer-only engine.
 //! - `f16` (default): f16 weights, f32 arithmetic in one written order.
 //! - `bpe` (default): tokenizers that are SentencePiece BPE models; unigram models need no feature.
+//! - `packings` (default): weights of the int8 engine other than 8 bits with a scale a row: 4 bits, groups of columns, pairs.
+//! - `beam` (default): searches that follow more than one hypothesis, and room for up to eight.
+//! - `guide` (default): the guide and the glossary of a blob, which [`Translator::translate`] asks; without it they are passed
+//!   over, and phrases are translated as with a blob that has neither.
 //! - `std`: kernels for the host's own instruction set, chosen at run time; the bits stay the same.
 //! - `alloc`: [`HeapArena`], for those who have a heap and choose models at run time.
 //! - `json`: the report that boards and `model-gen translate --json` write.

@@ -1,5 +1,6 @@
 //! The way of the data: text in, text out.
 
+use crate::arena::MAX_BEAMS;
 use crate::error::Error;
 use crate::observe::Observer;
 use crate::translator::Translator;
@@ -41,7 +42,8 @@ impl Translator<'_> {
             return Ok(Stats::default());
         }
         self.encode(observer)?;
-        if self.beams > 1 {
+        // The first is known to the compiler: a firmware without the feature has no such search for phrases.
+        if MAX_BEAMS > 1 && self.beams > 1 {
             let truncated = !self.search(observer)?;
             let mut detokenizer = self.blob.tokenizer().detokenizer();
             for &id in self.target_ids().iter().filter(|&&id| id != header.eos_id) {

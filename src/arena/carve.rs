@@ -25,12 +25,18 @@ impl<'a> Carver<'a> {
         if bytes == 0 {
             return Ok(&mut []);
         }
+        let misaligned = Error::Arena { need: self.whole, found: self.whole };
+        bytemuck::try_cast_slice_mut(self.take_bytes(bytes)?).map_err(|_| misaligned)
+    }
+
+    /// What does not depend on the type, once for all of them.
+    fn take_bytes(&mut self, bytes: usize) -> Result<&'a mut [u8], Error> {
         let rest = core::mem::take(&mut self.rest);
         let found = rest.len();
         let error = Error::Arena { need: self.whole.saturating_add(bytes).saturating_sub(found), found: self.whole };
         let (head, rest) = rest.split_at_mut_checked(round_up(bytes)).ok_or(error)?;
         self.rest = rest;
-        bytemuck::try_cast_slice_mut(head.get_mut(..bytes).unwrap_or_default()).map_err(|_| error)
+        head.get_mut(..bytes).ok_or(error)
     }
 
     /// What is left.

@@ -47,8 +47,8 @@ pub struct Limits {
     pub beams: u16,
 }
 
-/// Most hypotheses that a beam search can follow.
-pub const MAX_BEAMS: usize = 8;
+/// Most hypotheses that a beam search can follow; 1 without the feature `beam`.
+pub const MAX_BEAMS: usize = if cfg!(feature = "beam") { 8 } else { 1 };
 
 impl Limits {
     /// 64 source tokens, 64 target tokens, 512 bytes of text, greedy.
@@ -97,7 +97,7 @@ impl<const N: usize> Default for Arena<N> {
 pub const fn arena_len(blob: &[u8], limits: Limits) -> usize {
     match try_arena_len(blob, limits) {
         Ok(len) => len,
-        Err(Error::Limits) => panic!("limits are zero, or exceed the model's positions or eight beams"),
+        Err(Error::Limits) => panic!("limits are zero, or exceed the model's positions or MAX_BEAMS"),
         Err(_) => panic!("not a latimer blob of this format version, or its engine's feature is off"),
     }
 }

@@ -54,7 +54,7 @@ impl<'a> Tensors<'a> {
         if matrices.iter().chain([&h.positions]).any(|&i| i as usize >= globals) || matrices.contains(&h.positions) {
             return Err(malformed(0));
         }
-        let tensors = Tensors { table, weights, globals };
+        let (tensors, engine) = (Tensors { table, weights, globals }, engine.built());
         for i in 0..globals as u32 {
             tensors.check_global(spec, engine, i)?;
         }
@@ -106,6 +106,9 @@ impl<'a> Tensors<'a> {
         };
         if !known {
             return Err(unsupported(index));
+        }
+        if e.dtype != dtype::I8 && engine == EngineKind::Int8 && role.is_linear() && !cfg!(feature = "packings") {
+            return Err(BlobError::Feature { name: "packings" });
         }
         let reserved =
             (matches!(e.dtype, dtype::I4 | dtype::I8_GROUPS) || e.group == 0) && (e.reserved1, e.reserved2) == (0, 0);

@@ -81,7 +81,9 @@ impl<'a> Blob<'a> {
         if let Some((section, _)) = fits.iter().find(|(_, fits)| !fits) {
             return Err(BlobError::Malformed { section: *section as u32, index: 0 });
         }
-        let guide = match container.section(SectionKind::Guide) {
+        // What the feature `guide` is off for is passed over.
+        let asked = |kind| if cfg!(feature = "guide") { container.section(kind) } else { None };
+        let guide = match asked(SectionKind::Guide) {
             Some(bytes) => Guide::parse(bytes)?,
             None => Guide::absent(spec.decoder_blocks()),
         };
@@ -89,7 +91,7 @@ impl<'a> Blob<'a> {
         if spec.decoder_block(block).is_none_or(|block| head >= block.heads) {
             return Err(BlobError::Malformed { section: SectionKind::Guide as u32, index: 0 });
         }
-        let glossary = match container.section(SectionKind::Glossary) {
+        let glossary = match asked(SectionKind::Glossary) {
             Some(bytes) => Glossary::parse(bytes)?,
             None => Glossary::EMPTY,
         };

@@ -69,13 +69,14 @@ impl<'a> Tensor<'a> {
             .unwrap_or_default()
     }
 
-    /// How the weights of a quantized matrix lie; `None` for other tensors.
+    /// How the weights of a quantized matrix lie; `None` for other tensors, and where the feature `packings` is off and
+    /// needed.
     pub const fn packing(&self) -> Option<Packing> {
         Some(match self.entry.dtype {
             dtype::I8 => Packing::Int8,
-            dtype::I8_PAIRS => Packing::Int8Pairs,
-            dtype::I8_GROUPS => Packing::Int8Groups(self.entry.group as usize),
-            dtype::I4 => Packing::Int4(self.entry.group as usize),
+            dtype::I8_PAIRS if cfg!(feature = "packings") => Packing::Int8Pairs,
+            dtype::I8_GROUPS if cfg!(feature = "packings") => Packing::Int8Groups(self.entry.group as usize),
+            dtype::I4 if cfg!(feature = "packings") => Packing::Int4(self.entry.group as usize),
             _ => return None,
         })
     }

@@ -46,12 +46,17 @@ pub enum Algorithm {
 }
 
 impl Algorithm {
-    /// The algorithm with a number; `None` also for those whose feature is off.
-    pub const fn from_header(algorithm: u8) -> Option<Self> {
+    /// The algorithm with a number.
+    ///
+    /// # Errors
+    ///
+    /// [`BlobError::Feature`] for one whose feature is off, [`BlobError::Unsupported`] for others.
+    pub const fn from_header(algorithm: u8) -> Result<Self, BlobError> {
         match algorithm {
-            0 => Some(Algorithm::Unigram),
-            1 if cfg!(feature = "bpe") => Some(Algorithm::Bpe),
-            _ => None,
+            0 => Ok(Algorithm::Unigram),
+            1 if cfg!(feature = "bpe") => Ok(Algorithm::Bpe),
+            1 => Err(BlobError::Feature { name: "bpe" }),
+            _ => Err(unsupported()),
         }
     }
 }
@@ -135,8 +140,12 @@ impl<'b> TokenizerTables<'b> {
             && header.source_flags & !source_flag::ALL == 0
             && header.target_flags & !target_flag::ALL == 0
             && header.reserved == 0;
-        let Some(algorithm) = Algorithm::from_header(header.algorithm).filter(|_| known) else {
+        if !known {
             return Some(Err(unsupported()));
+        }
+        let algorithm = match Algorithm::from_header(header.algorithm) {
+            Ok(algorithm) => algorithm,
+            Err(error) => return Some(Err(error)),
         };
         let (_, rest) = section.split_at_checked(TokenizerHeader::SIZE)?;
         let (charsmap, rest) = rest.split_at_checked(header.charsmap_len as usize)?;

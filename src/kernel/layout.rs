@@ -49,6 +49,17 @@ pub enum Packing {
 }
 
 impl Packing {
+    /// Whether this build has code for it: [`Packing::Int8`] needs no feature, the others need `packings`.
+    pub const fn is_built(self) -> bool {
+        cfg!(feature = "packings") || matches!(self, Packing::Int8)
+    }
+
+    /// The same packing, of which the compiler knows what this build can have: code for the others goes.
+    #[inline(always)]
+    pub(crate) const fn built(self) -> Self {
+        if cfg!(feature = "packings") { self } else { Packing::Int8 }
+    }
+
     /// Columns of a tile.
     pub const fn tile_columns(self) -> usize {
         match self {
@@ -165,24 +176,65 @@ impl Packing {
 
     /// The weights of a row in units of the row's scale, which 16 bits hold; stops where the bytes or `out` end.
     pub fn row(self, bytes: &[u8], cols: usize, row: usize, out: &mut [i16]) {
-        let group = self.group(cols);
-        let (Some(block_len), Some(group_len @ 1..)) = (self.block_len(cols), self.group_len(group)) else { return };
+        let packing = self.built();
+        let group = packing.group(cols);
+        let (Some(block_len), Some(group_len @ 1..)) = (packing.block_len(cols), packing.group_len(group)) else {
+            return;
+        };
         let block = row / ROWS * block_len;
         let block = bytes.get(block..block + block_len).unwrap_or_default();
         for (bytes, out) in block.chunks(group_len).zip(out.chunks_mut(group)) {
-            let (scales, tiles) = bytes.split_at_checked(self.scale_len()).unwrap_or_default();
-            let scale = scales.get(row % ROWS).map_or(1, |&scale| self.scale(scale)) as i16;
-            let words = tiles.as_chunks::<TILE>().0.iter().filter_map(|tile| tile.as_chunks().0.get(row % ROWS));
+            let scale = packing.scale_of(bytes, row) as i16;
             let put = |out: &mut [i16], weights: &[i32]| {
                 out.iter_mut().zip(weights).for_each(|(out, &weight)| *out = (weight as i16).wrapping_mul(scale));
             };
-            match self {
+            let words = packing.words(bytes, row);
+            match packing {
                 Packing::Int8Pairs => {
                     words.zip(out.chunks_mut(4)).for_each(|(word, out)| put(out, &columns_pairs(*word)))
                 }
                 Packing::Int4(_) => words.zip(out.chunks_mut(8)).for_each(|(word, out)| put(out, &columns_i4(*word))),
                 _ => words.zip(out.chunks_mut(4)).for_each(|(word, out)| put(out, &columns_i8(*word))),
             }
+        }
+    }
+
+    /// The dot product of a row of a block with activations, modulo 2^32, in the least code.
+    pub(crate) fn dot(self, block: &[u8], row: usize, x: &[i16]) -> i32 {
+        let packing = self.built();
+        let group = packing.group(x.len());
+        let Some(group_len @ 1..) = packing.group_len(group) else { return 0 };
+        let mut total = 0i32;
+        for (bytes, x) in block.chunks(group_len).zip(x.chunks(group)) {
+            let add = |sum: i32, weights: &[i32], x: &[i16]| {
+                weights.iter().zip(x).fold(sum, |sum, (&weight, &x)| sum.wrapping_add(weight.wrapping_mul(x as i32)))
+            };
+            let words = packing.words(bytes, row);
+            let sum = match packing {
+                Packing::Int8Pairs => {
+                    words.zip(x.chunks(4)).fold(0, |sum, (word, x)| add(sum, &columns_pairs(*word), x))
+                }
+                Packing::Int4(_) => words.zip(x.chunks(8)).fold(0, |sum, (word, x)| add(sum, &columns_i4(*word), x)),
+                _ => words.zip(x.chunks(4)).fold(0, |sum, (word, x)| add(sum, &columns_i8(*word), x)),
+            };
+            total = total.wrapping_add(sum.wrapping_mul(packing.scale_of(bytes, row)));
+        }
+        total
+    }
+
+    /// The words of a row in a group's bytes.
+    #[inline(always)]
+    fn words(self, group: &[u8], row: usize) -> impl Iterator<Item = &[u8; 4]> {
+        let (_, tiles) = group.split_at_checked(self.scale_len()).unwrap_or_default();
+        tiles.as_chunks::<TILE>().0.iter().filter_map(move |tile| tile.as_chunks().0.get(row % ROWS))
+    }
+
+    /// The scale of a row in a group's bytes; one where there are none.
+    #[inline(always)]
+    fn scale_of(self, group: &[u8], row: usize) -> i32 {
+        match self.scale_len() {
+            0 => 1,
+            _ => group.get(row % ROWS).map_or(1, |&scale| self.scale(scale)),
         }
     }
 

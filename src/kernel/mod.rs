@@ -90,14 +90,21 @@ pub use portable::quantize;
 #[cfg(all(feature = "int8", not(latimer_dsp)))]
 pub use portable::{attention, norm, softmax, tail};
 
-#[cfg(feature = "broken-kernel")]
-pub use broken::multiply;
-#[cfg(not(feature = "broken-kernel"))]
-pub use chosen::multiply;
 pub use chosen::{STRIP_BLOCKS, specialized};
 pub use layout::Packing;
 #[cfg(feature = "f16")]
 pub use portable::float::{dot4_f16, dot4x2_f16};
+
+/// A matrix of `cols` columns, stored as `packing` says, times each vector of `x`: exact i32 sums, `rows` a vector. A packing
+/// that this build has no code for ([`Packing::is_built`]) gives none.
+#[inline(always)]
+pub fn multiply(packing: Packing, weights: &[u8], cols: usize, x: &[i16], rows: usize, out: &mut [i32]) {
+    #[cfg(feature = "broken-kernel")]
+    use broken as chosen;
+    if packing.is_built() {
+        chosen::multiply(packing.built(), weights, cols, x, rows, out);
+    }
+}
 
 /// Rows in a block.
 pub const ROWS: usize = 4;

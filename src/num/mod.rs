@@ -23,14 +23,18 @@ pub use sine::{quarter_turn, sine, sine_cosine};
 /// A negative shift multiplies, saturating at the ends of `i64`.
 #[inline(always)]
 pub const fn round_shift(x: i64, shift: i32) -> i64 {
-    if shift <= 0 {
-        shift_left(x, shift.unsigned_abs())
-    } else if shift > 62 {
-        0
-    } else {
+    match shift {
         // The half is the last bit shifted out; adding it afterwards cannot overflow.
-        (x >> shift) + ((x >> (shift - 1)) & 1)
+        1..=62 => (x >> shift) + ((x >> (shift - 1)) & 1),
+        _ => shift_far(x, shift),
     }
+}
+
+/// What is left of [`round_shift`]: once in a firmware and not in each of the places that it is inlined into.
+#[cold]
+#[inline(never)]
+const fn shift_far(x: i64, shift: i32) -> i64 {
+    if shift > 0 { 0 } else { shift_left(x, shift.unsigned_abs()) }
 }
 
 /// `x * 2^shift`, saturating.
@@ -88,36 +92,6 @@ pub const fn requantize(acc: i32, mantissa: u32, shift: i32) -> i32 {
     }
 }
 
-/// [`requantize`] with one shift, in place: each accumulator, times its mantissa.
-#[inline(always)]
-pub fn requantize_each<'o>(shift: i32, each: impl Iterator<Item = (&'o mut i32, u32)>) {
-    // No look at the shift for each; what is said of requantize's sum holds here.
-    let half = 1i64.wrapping_shl(shift.wrapping_sub(1) as u32);
-    let sum = |acc: i32, mantissa: u32| acc as i64 * (mantissa & 0x7fff_ffff) as i64 + half;
-    match shift {
-        1..=32 => {
-            for (acc, mantissa) in each {
-                let sum = sum(*acc, mantissa);
-                // The shifted sum's low word, unless what is left of the high one is more than its sign: 32-bit steps, which
-                // vectorize.
-                let high = (sum >> 32) as i32;
-                let fits = high >> (shift - 1) == high >> 31;
-                *acc = if fits { (sum as u64 >> shift) as i32 } else { (high >> 31) ^ i32::MAX };
-            }
-        }
-        33..=62 => {
-            for (acc, mantissa) in each {
-                *acc = (sum(*acc, mantissa) >> 32) as i32 >> (shift - 32);
-            }
-        }
-        _ => {
-            for (acc, mantissa) in each {
-                *acc = requantize(*acc, mantissa, shift);
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -161,9 +135,6 @@ mod tests {
         fn requantize_equals_the_rounding_rule(acc in any::<i32>(), mantissa in 0u32..1 << 31, shift in -3i32..70) {
             let want = saturate_i32(round_shift(acc as i64 * mantissa as i64, shift));
             prop_assert_eq!(requantize(acc, mantissa, shift), want);
-            let mut each = acc;
-            requantize_each(shift, core::iter::once((&mut each, mantissa)));
-            prop_assert_eq!(each, want);
         }
     }
 }

@@ -30,7 +30,15 @@ pub struct Firmware {
     pub defmt: bool,
     /// Further features: `bench`, `portable`.
     pub extra: &'static [&'static str],
+    /// Cargo's profile: [`FAST`] or [`SMALL`].
+    pub profile: &'static str,
 }
+
+/// The profile that firmware is built with.
+pub const FAST: &str = "release";
+
+/// The profile for boards short of flash.
+pub const SMALL: &str = "small";
 
 /// Where a firmware has its models.
 #[derive(Clone, Debug)]
@@ -63,7 +71,7 @@ impl Firmware {
             Some(blob) => absolute(blob)?,
             None => shipped_blob(engine)?,
         };
-        Ok(Self { board, target, models: Models::Linked(vec![blob]), engine, defmt: false, extra: &[] })
+        Ok(Self { board, target, models: Models::Linked(vec![blob]), engine, defmt: false, extra: &[], profile: FAST })
     }
 
     /// The same with several blobs, linked or apart.
@@ -77,7 +85,7 @@ impl Firmware {
 
     /// Cargo's arguments after the subcommand.
     pub fn cargo(&self, subcommand: &str) -> Command {
-        let mut cargo = cargo(self.board, subcommand);
+        let mut cargo = cargo_with(self.board, subcommand, self.profile);
         match &self.models {
             Models::Linked(blobs) => {
                 // Fails for paths with the separator alone, which the build script would tell of too.
@@ -108,11 +116,13 @@ impl Firmware {
         // Cargo gives every firmware of a board the same name, too: it must be copied before the next is built.
         static BUILT: LazyLock<Mutex<Built>> = LazyLock::new(Mutex::default);
         let mut built = BUILT.lock().unwrap_or_else(PoisonError::into_inner);
-        let elf = format!("{}-{}-{}.elf", self.board, self.features().join("-"), self.models.name());
+        let profile: &[_] = if self.profile == FAST { &[] } else { &[self.profile] };
+        let features = [&self.features(), profile].concat().join("-");
+        let elf = format!("{}-{features}-{}.elf", self.board, self.models.name());
         let elf = paths::artifacts().join(elf);
         let changed = self.models.changed()?;
         if built.get(&elf) != Some(&changed) {
-            build((self.board, self.target), self.cargo("build"), &elf)?;
+            build((self.target, self.board, self.profile), self.cargo("build"), &elf)?;
             built.insert(elf.clone(), changed);
         }
         Ok(elf)
@@ -151,24 +161,30 @@ pub fn build_kernels(machine: &'static Machine, features: &[&str]) -> Result<Pat
     let elf = paths::artifacts().join(format!("{name}.elf"));
     let mut cargo = cargo(machine.name, "build");
     cargo.arg("--features").arg(features.join(","));
-    build((machine.name, machine.target), cargo, &elf)?;
+    build((machine.target, machine.name, FAST), cargo, &elf)?;
     Ok(elf)
 }
 
 /// Cargo for a board's firmware.
 pub fn cargo(board: &str, subcommand: &str) -> Command {
+    cargo_with(board, subcommand, FAST)
+}
+
+/// Cargo for what is in a folder of `boards/`, in a profile.
+pub fn cargo_with(folder: &str, subcommand: &str, profile: &str) -> Command {
     let mut cargo = Command::new("cargo");
     // In the board's folder, so that its .cargo/config.toml counts.
-    cargo.current_dir(paths::root().join("boards").join(board));
-    cargo.args([subcommand, "--release", "--locked"]);
+    cargo.current_dir(paths::root().join("boards").join(folder));
+    cargo.args([subcommand, "--profile", profile, "--locked"]);
     cargo.arg("--target-dir").arg(paths::target().join("boards"));
     cargo
 }
 
-fn build((board, target): (&str, &str), mut cargo: Command, elf: &Path) -> Result<()> {
+/// Builds what `cargo` says and copies the program, for that target and in that profile, to `elf`.
+pub fn build((target, program, profile): (&str, &str, &str), mut cargo: Command, elf: &Path) -> Result<()> {
     setup::rust_target(target)?;
     shell::run(cargo.arg("--quiet"))?;
-    let built = paths::target().join("boards").join(target).join("release").join(board);
+    let built = paths::target().join("boards").join(target).join(profile).join(program);
     fs::create_dir_all(paths::artifacts())?;
     fs::copy(&built, elf).with_context(|| format!("cannot copy `{}`", built.display()))?;
     Ok(())

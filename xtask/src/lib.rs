@@ -19,5 +19,6 @@ pub mod setup;
 pub mod shell;
 pub mod ship;
 pub mod shipped;
+pub mod size;
 pub mod steps;
 pub mod suite;

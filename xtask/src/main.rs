@@ -4,7 +4,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use xtask::{accuracy, bench, board, demo, docs, elf_check, machines::Engine, phrases, report, scores, ship, suite};
+use xtask::{
+    accuracy, bench, board, demo, docs, elf_check, machines::Engine, phrases, report, scores, ship, size, suite,
+};
 
 #[derive(Parser)]
 #[command(name = "cargo xtask", about = "Builds, boots, shows and tests latimer")]
@@ -49,6 +51,8 @@ enum Command {
     Accuracy(accuracy::Args),
     /// Count instructions of kernels, operators and phrases on the emulated boards, and write docs/performance.md.
     Bench(bench::Args),
+    /// Measure flash, RAM and stack of every board's firmware against recorded ceilings, and write docs/size.md.
+    Size(size::Args),
     /// Judge the shipped model on phrases as people type them, and write docs/phrases.md.
     Phrases,
     /// Evaluate the shipped model in both engines, check the report in Chromium and write docs/report.png.
@@ -77,6 +81,7 @@ fn run() -> anyhow::Result<()> {
         Command::Scores(args) => scores::run(&args),
         Command::Accuracy(args) => accuracy::run(&args),
         Command::Bench(args) => bench::run(&args),
+        Command::Size(args) => size::run(&args),
         Command::Phrases => phrases::run(),
         Command::Report(args) => report::run(&args),
         Command::Build { name, blob, engine } => board::build(&name, blob, engine),

@@ -48,6 +48,7 @@ fn all(steps: &mut Steps) {
     steps.command("documentation", doc.args(["doc", "--workspace", "--no-deps", "--locked"]));
     miri(steps);
     firmwares(steps);
+    steps.step("sizes of the firmware", || crate::size::run(&crate::size::Args::check()));
     steps.step("counts of instructions", || crate::bench::run(&crate::bench::Args::check()));
 }
 

@@ -7,6 +7,7 @@ use core::mem::take;
 use latimer::{HeapArena, Model, Translator};
 
 use crate::answer::{Answers, Measures};
+use crate::phrase::How;
 use crate::serve::{Next, greet, serve};
 use crate::session::{Buffers, Refusal};
 use crate::{LIMITS, Models, Port};
@@ -29,6 +30,7 @@ pub(crate) fn give(memory: &mut [u8]) {
 /// The port's.
 pub fn session_on_heap<P: Port>(port: &mut P, models: Models<'_>, buffers: &mut Buffers<'_>) -> Result<bool, P::Error> {
     let Buffers { json, desk, .. } = buffers;
+    desk.how = How::FIRST;
     let mut answers = Answers { port, json: false, buffer: json };
     let (mut number, mut asked, mut refused) = (1, 1, false);
     loop {

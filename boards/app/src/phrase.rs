@@ -17,6 +17,13 @@ pub(crate) struct How {
     pub live: bool,
 }
 
+impl How {
+    /// How a session begins.
+    pub const FIRST: Self = Self { options: TextOptions::DEFAULT, live: false };
+    /// Nothing of it.
+    pub const OFF: Self = Self { options: TextOptions { stream: false, ..TextOptions::RAW }, live: false };
+}
+
 /// Translates and answers the phrase that is on the desk.
 pub(crate) fn again<P: Port>(
     answers: &mut Answers<'_, P>,

@@ -1,9 +1,9 @@
 //! A firmware's life: a model is opened and served until another is asked for.
 
-use core::mem::take;
+use core::mem::{MaybeUninit, take};
 
 use heapless::String;
-use latimer::{AlignmentCrc, Error, Limits, LogitsCrc, Model, Outcome, TextOptions, Translator};
+use latimer::{AlignmentCrc, Error, Limits, LogitsCrc, Model, Outcome, Translator};
 
 use crate::answer::{Answers, JSON_BYTES, Measures};
 use crate::line::LineReader;
@@ -24,9 +24,10 @@ pub(crate) const TARGET_BYTES: usize = 2 * LINE_BYTES;
 /// Memory of a session, kept off the stack so that `:stats` tells what the engine needs there.
 #[derive(Debug)]
 pub struct Buffers<'m> {
-    /// Some 700 bytes, and twice as many.
-    model: Option<Model<'m>>,
-    translator: Option<Translator<'m>>,
+    /// Some 700 bytes, and twice as many. Nothing until a session begins, as `None` is more than zeros: a static that is not
+    /// zeros all over takes as much of flash as of RAM.
+    model: MaybeUninit<Option<Model<'m>>>,
+    translator: MaybeUninit<Option<Translator<'m>>>,
     pub(crate) json: [u8; JSON_BYTES],
     pub(crate) desk: Desk,
     #[cfg(feature = "bench")]
@@ -47,15 +48,15 @@ pub(crate) struct Desk {
 }
 
 impl Buffers<'_> {
-    /// Empty buffers.
+    /// Empty buffers, zeros that take no flash.
     #[allow(clippy::new_without_default, reason = "made in statics only")]
     pub const fn new() -> Self {
         Self {
-            model: None,
-            translator: None,
+            model: MaybeUninit::uninit(),
+            translator: MaybeUninit::uninit(),
             json: [0; JSON_BYTES],
             desk: Desk {
-                how: How { options: TextOptions::DEFAULT, live: false },
+                how: How::OFF,
                 line: LineReader::new(),
                 target: String::new(),
                 phrase: String::new(),
@@ -104,6 +105,8 @@ pub fn session<'m, P: Port>(
     buffers: &mut Buffers<'m>,
 ) -> Result<bool, P::Error> {
     let Buffers { model, translator, json, desk, .. } = buffers;
+    let (model, translator) = (model.write(None), translator.write(None));
+    desk.how = How::FIRST;
     let mut answers = Answers { port, json: false, buffer: json };
     let arena_bytes = arena.len();
     let mut number = 1;

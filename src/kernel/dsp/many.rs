@@ -76,10 +76,10 @@ global_asm!(
         smlad   r3, r7, r9, r3
     .endm
 
-    // A pass over a pair of rows, \one being the instructions of four columns; r6 says whether sums are added to, which lie \at
-    // bytes behind the places at 16 and 20 of the stack (r4 and r5 have them afterwards); lr are rounds of sixteen quads, and
-    // what the first leaves out, in bytes of code, lies at \skip of the stack.
-    .macro LATIMER_DSP_PASS one, at, two, skip
+    // A pass of two vectors over a pair of rows; r6 says whether sums are added to, which lie \at bytes behind the places at
+    // 16 and 20 of the stack (r4 and r5 have them afterwards); lr are rounds of sixteen quads, and what the first leaves
+    // out, in bytes of code, lies at 28 of the stack.
+    .macro LATIMER_DSP_PASS at
         cmp     r6, #0
         bne     91f
         mov     r0, #0
@@ -89,25 +89,21 @@ global_asm!(
         b       92f
 91:     ldr     r4, [sp, #16]
         ldrd    r0, r1, [r4, #\at]
-        .if \two
         ldr     r4, [sp, #20]
         ldrd    r2, r3, [r4, #\at]
-        .endif
-92:     ldr     r5, [sp, #\skip]
+92:     ldr     r5, [sp, #28]
         adr.w   r4, 93f
         add     r4, r4, r5
         mov     pc, r4
         .balign 4
 93:     .rept 16
-        \one
+        LATIMER_DSP_TWO
         .endr
         subs    lr, lr, #1
         bgt     93b
         ldr     r4, [sp, #16]
-        .if \two
         ldr     r5, [sp, #20]
         strd    r2, r3, [r5, #\at]
-        .endif
         strd    r0, r1, [r4, #\at]
     .endm
 
@@ -143,12 +139,12 @@ latimer_dsp_panel:
 1:  ldrd    r10, lr, [sp]
     ldrd    r11, r12, [sp, #8]
     ldr     r6, [sp, #32]
-    LATIMER_DSP_PASS LATIMER_DSP_TWO, 0, 1, 28
+    LATIMER_DSP_PASS 0
     ldrd    r11, r12, [sp, #8]
     ldrd    r10, lr, [sp]
     ldr     r6, [sp, #32]
     add     r10, r10, #{pair}
-    LATIMER_DSP_PASS LATIMER_DSP_TWO, 8, 1, 28
+    LATIMER_DSP_PASS 8
     // The next two vectors.
     ldrd    r6, r7, [sp, #36]
     ldrd    r0, r1, [sp, #8]
@@ -165,16 +161,34 @@ latimer_dsp_panel:
 2:  ldr     r7, [sp, #24]
     adds    r7, r7, #2
     beq     3f
-    // A last one.
-    ldrd    r10, lr, [sp]
+    // A last one, over each pair of rows: r2 panel, r3 passes left, r12 sums.
+    ldr     r2, [sp]
+    mov     r3, #2
+    ldr     r12, [sp, #16]
+4:  mov     r10, r2
+    ldr     lr, [sp, #4]
     ldr     r11, [sp, #8]
     ldr     r6, [sp, #32]
-    LATIMER_DSP_PASS LATIMER_DSP_LAST, 0, 0, 44
-    ldrd    r10, lr, [sp]
-    ldr     r11, [sp, #8]
-    ldr     r6, [sp, #32]
-    add     r10, r10, #{pair}
-    LATIMER_DSP_PASS LATIMER_DSP_LAST, 8, 0, 44
+    cmp     r6, #0
+    bne     5f
+    mov     r0, #0
+    mov     r1, #0
+    b       6f
+5:  ldrd    r0, r1, [r12]
+6:  ldr     r5, [sp, #44]
+    adr.w   r4, 7f
+    add     r4, r4, r5
+    mov     pc, r4
+    .balign 4
+7:  .rept 16
+    LATIMER_DSP_LAST
+    .endr
+    subs    lr, lr, #1
+    bgt     7b
+    strd    r0, r1, [r12], #8
+    add     r2, r2, #{pair}
+    subs    r3, r3, #1
+    bne     4b
 3:  add     sp, sp, #52
     pop     {{r4-r11, pc}}
     .size latimer_dsp_panel, . - latimer_dsp_panel

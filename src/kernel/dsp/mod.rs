@@ -1,8 +1,8 @@
 //! Kernels for Arm cores with the DSP extension (Armv7E-M, Armv8-M Mainline): two products an instruction (`SMLAD`).
 //!
 //! Weights lie as everywhere ([`layout`](super::layout)): `SXTB16` of a word, and of the word turned by a byte, give four
-//! columns in order. Matrices whose columns fill no whole tiles, and data that is not at multiples of four bytes, are left
-//! to the portable kernel.
+//! columns in order. Matrices whose columns fill no whole tiles, and data that is not at multiples of four bytes, are
+//! multiplied a row at a time in plain Rust.
 
 #[cfg(all(feature = "int8", not(latimer_mve)))]
 pub mod attention;
@@ -40,7 +40,7 @@ pub fn multiply(packing: Packing, weights: &[u8], cols: usize, x: &[i16], rows: 
 #[inline(never)]
 fn multiply_any(packing: Packing, weights: &[u8], cols: usize, x: &[i16], rows: usize, out: &mut [i32]) {
     let Some(matrix) = Matrix::of(packing, weights, cols, rows).filter(|_| aligned(x)) else {
-        return portable::multiply(packing, weights, cols, x, rows, out);
+        return multiply_odd(packing, weights, cols, x, rows, out);
     };
     match (x.len() / matrix.cols).min(out.len() / matrix.rows) {
         0 => {}
@@ -51,6 +51,24 @@ fn multiply_any(packing: Packing, weights: &[u8], cols: usize, x: &[i16], rows: 
             for (x, out) in x.chunks_exact(matrix.cols.get()).zip(out.chunks_exact_mut(matrix.rows.get())) {
                 matrix.times_one(x, out);
             }
+        }
+    }
+}
+
+/// What the loops in assembly can't do, a row at a time: no trained model is known to have such shapes, so that it is worth
+/// little code. It stops where [`portable::multiply`] does.
+#[cold]
+#[inline(never)]
+fn multiply_odd(packing: Packing, weights: &[u8], cols: usize, x: &[i16], rows: usize, out: &mut [i32]) {
+    let (cols, rows) = (cols.max(1), rows.max(1));
+    let Some(block_len @ 1..) = packing.block_len(cols) else { return };
+    let sums = out.len() / rows * rows;
+    for (number, out) in out.iter_mut().take(sums).enumerate() {
+        let (vector, row) = (number / rows, number % rows);
+        let block = weights.get((row / ROWS).saturating_mul(block_len)..).and_then(|rest| rest.get(..block_len));
+        let Some(x) = x.get(vector.saturating_mul(cols)..).and_then(|rest| rest.get(..cols)) else { return };
+        if let Some(block) = block {
+            *out = packing.dot(block, row, x);
         }
     }
 }
@@ -92,7 +110,7 @@ struct Matrix<'a> {
 }
 
 impl<'a> Matrix<'a> {
-    /// `None` for what the portable kernel must do.
+    /// `None` for what the loops can't do.
     fn of(packing: Packing, weights: &'a [u8], cols: usize, rows: usize) -> Option<Self> {
         let group = packing.group(cols);
         let whole = cols.is_multiple_of(group) && group.is_multiple_of(packing.tile_columns());
@@ -105,7 +123,7 @@ impl<'a> Matrix<'a> {
 
     /// One vector, of `cols` activations, to `rows` sums.
     fn times_one(&self, x: &[i16], out: &mut [i32]) {
-        match self.packing {
+        match self.packing.built() {
             Packing::Int8Pairs => self.spread_times_one(x, out),
             _ => self.all_times_one(x, out),
         }
@@ -155,14 +173,14 @@ impl<'a> Matrix<'a> {
             x: x.as_ptr(),
             out: out.as_mut_ptr(),
             blocks,
-            tiles: self.group.get() / self.packing.tile_columns(),
+            tiles: self.group.get() / self.packing.built().tile_columns(),
             groups: self.cols.get() / self.group,
         };
         // SAFETY: `weights` holds the blocks, `out` their sums and `x` a row's activations, as has just been looked at;
         // `of` and `multiply` have seen to it that weights and activations are at multiples of four bytes and that a group
         // is one or more whole tiles.
         unsafe {
-            match self.packing {
+            match self.packing.built() {
                 Packing::Int8 => one::latimer_dsp_one_i8(&job),
                 Packing::Int8Pairs => one::latimer_dsp_one_pairs(&job),
                 Packing::Int8Groups(_) => one::latimer_dsp_one_i8_groups(&job),
@@ -193,7 +211,7 @@ impl<'a> Matrix<'a> {
     /// The whole blocks of a matrix that one panel holds, if it does; returns how many. `x` and `out` are `vectors` long.
     fn whole_times_many(&self, x: &[i16], out: &mut [i32], vectors: usize) -> usize {
         let (cols, rows) = (self.cols.get(), self.rows.get());
-        if self.packing.scale_len() > 0 || cols > many::PANEL {
+        if self.packing.built().scale_len() > 0 || cols > many::PANEL {
             return 0;
         }
         if x.len() < vectors * cols || out.len() < vectors * rows {
@@ -211,7 +229,7 @@ impl<'a> Matrix<'a> {
             vectors,
             add: false,
         };
-        let unpack = match self.packing {
+        let unpack = match self.packing.built() {
             Packing::Int8Pairs => many::latimer_dsp_unpack_pairs,
             _ => many::latimer_dsp_unpack_i8,
         };
@@ -266,12 +284,12 @@ impl<'a> Matrix<'a> {
         panel: &mut MaybeUninit<many::Panel>,
     ) -> Option<(usize, &'b [u8])> {
         let panel: *mut u32 = panel.as_mut_ptr().cast();
-        if self.packing.scale_len() == 0 {
+        if self.packing.built().scale_len() == 0 {
             let tiles = wanted / 4;
             let (weights, rest) = block.split_at_checked(tiles * TILE)?;
             // SAFETY: the tiles are there, at a multiple of four bytes; a panel has room for `PANEL` columns.
             unsafe {
-                match self.packing {
+                match self.packing.built() {
                     Packing::Int8Pairs => many::latimer_dsp_unpack_pairs(weights.as_ptr(), tiles, panel),
                     _ => many::latimer_dsp_unpack_i8(weights.as_ptr(), tiles, panel),
                 }
@@ -279,7 +297,7 @@ impl<'a> Matrix<'a> {
             return Some((wanted, rest));
         }
         let group = self.group.get();
-        let tiles = group / self.packing.tile_columns();
+        let tiles = group / self.packing.built().tile_columns();
         let (mut rest, mut columns) = (block, 0);
         while columns + group <= wanted {
             let (weights, after) = rest.split_at_checked(ROWS + tiles * TILE)?;
@@ -287,7 +305,7 @@ impl<'a> Matrix<'a> {
             // and these columns are below `wanted`, which is at most `PANEL`.
             unsafe {
                 let place = panel.add(columns);
-                match self.packing {
+                match self.packing.built() {
                     Packing::Int4(_) => many::latimer_dsp_unpack_i4_group(weights.as_ptr(), tiles, place),
                     _ => many::latimer_dsp_unpack_i8_group(weights.as_ptr(), tiles, place),
                 }

@@ -67,7 +67,13 @@ impl Tiles for Portable {
 #[cfg(latimer_dsp)]
 #[inline(always)]
 pub(crate) fn put(block: usize, sums: [i32; ROWS], out: &mut [i32]) {
-    blocks::put(&sums, out.get_mut(block * ROWS..).unwrap_or_default());
+    // One by one: a copy of some bytes would bring `memmove` into a firmware that has no other use for it.
+    let out = out.get_mut(block * ROWS..).unwrap_or_default();
+    for (i, sum) in sums.into_iter().enumerate() {
+        if let Some(out) = out.get_mut(i) {
+            *out = sum;
+        }
+    }
 }
 
 // None is inlined: a block is work enough for the call, and the loop has the registers for itself.

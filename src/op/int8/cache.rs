@@ -47,8 +47,13 @@ fn store_long_head(wide: &[i32], frac: i8, place: Place, rows: &mut [u8]) -> Sca
 fn store_head<const N: usize>(wide: &[i32], frac: i8, place: Place, rows: &mut [u8]) -> Scale {
     let mut codes = [0u8; N];
     let scale = dynamic(wide, frac, 8, &mut codes);
-    let padded = wide.len().next_multiple_of(4);
-    let quads = codes.get(..padded).unwrap_or_default().as_chunks::<4>().0;
+    put_head(codes.get(..wide.len().next_multiple_of(4)).unwrap_or_default(), place, rows);
+    scale
+}
+
+/// Puts a head's codes, padded to whole quads, where they belong.
+fn put_head(codes: &[u8], place: Place, rows: &mut [u8]) {
+    let (padded, quads) = (codes.len(), codes.as_chunks::<4>().0);
     match place.side {
         Side::Keys => {
             let block = rows.get_mut(place.position / ROWS * ROWS * padded..).unwrap_or_default();
@@ -70,7 +75,6 @@ fn store_head<const N: usize>(wide: &[i32], frac: i8, place: Place, rows: &mut [
             }
         }
     }
-    scale
 }
 
 /// Bytes of a head's keys, or values, of so many positions, a multiple of four.

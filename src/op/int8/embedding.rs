@@ -28,28 +28,42 @@ pub(super) fn embed(table: &Tensor, steps: &Tensor, id: u16, position: u16, out:
             saturate_i16(part.wrapping_add(sinusoid + half_unit) >> cut)
         });
     } else {
-        add_positions(steps, position, out, |weight, sinusoid| {
-            let sum = round_shift(weight as i64 * multiplier, shift).saturating_add(sinusoid as i64);
-            saturate_i16(saturate_i32(round_shift(sum, cut)))
-        });
+        add_any(steps, position, out, (multiplier, shift, cut));
     }
+}
+
+/// Formats that no ordinary model has.
+#[cold]
+#[inline(never)]
+fn add_any(steps: &[u32], position: u16, out: &mut [i16], (multiplier, shift, cut): (i64, i32, i32)) {
+    for (i, out) in out.iter_mut().enumerate() {
+        let is_sine = i < steps.len();
+        let Some(&step) = steps.get(if is_sine { i } else { i - steps.len() }) else { return };
+        let (sine, cosine) = sinusoids(step, position);
+        let sinusoid = if is_sine { sine } else { cosine };
+        let sum = round_shift(*out as i64 * multiplier, shift).saturating_add(sinusoid as i64);
+        *out = saturate_i16(saturate_i32(round_shift(sum, cut)));
+    }
+}
+
+/// The sine and the cosine of a frequency at a position.
+#[inline(always)]
+fn sinusoids(step: u32, position: u16) -> (i32, i32) {
+    let (sine, cosine) = sine_cosine(step.wrapping_mul(position as u32));
+    (sine >> (30 - SUM_FRAC), cosine >> (30 - SUM_FRAC))
 }
 
 /// Puts what `sum` makes of each weight and its sinusoid in its place.
 #[inline(always)]
 fn add_positions(steps: &[u32], position: u16, out: &mut [i16], sum: impl Fn(i16, i32) -> i16) {
-    let sinusoids = |step: u32| {
-        let (sine, cosine) = sine_cosine(step.wrapping_mul(position as u32));
-        (sine >> (30 - SUM_FRAC), cosine >> (30 - SUM_FRAC))
-    };
     let (first, second) = out.split_at_mut_checked(steps.len()).unwrap_or_default();
     // A row of odd length has one sine more than cosines.
     let (pairs, last) = steps.split_at_checked(second.len()).unwrap_or((steps, &[]));
     for ((sine_at, cosine_at), &step) in first.iter_mut().zip(&mut *second).zip(pairs) {
-        let (sine, cosine) = sinusoids(step);
+        let (sine, cosine) = sinusoids(step, position);
         (*sine_at, *cosine_at) = (sum(*sine_at, sine), sum(*cosine_at, cosine));
     }
     for (sine_at, &step) in first.iter_mut().skip(second.len()).zip(last) {
-        *sine_at = sum(*sine_at, sinusoids(step).0);
+        *sine_at = sum(*sine_at, sinusoids(step, position).0);
     }
 }

@@ -6,7 +6,7 @@
 use crate::blob::Tensor;
 use crate::kernel;
 use crate::kernel::norm::{Affine, GUARD, Sums};
-use crate::num::{requantize_each, round_shift, rsqrt, saturate_i16, saturate_i32};
+use crate::num::{requantize, round_shift, rsqrt, saturate_i16, saturate_i32};
 
 /// Fraction bits of a normalized value on the general way: `|x| <= sqrt(d) <= 64` leaves one bit of i32 to spare.
 const UNIT_FRAC: i32 = 24;
@@ -38,16 +38,34 @@ pub(super) fn add_norm(norm: &Tensor, eps_q32: u32, hidden: &mut [i16], frac: i8
 /// The mean, rounded.
 #[inline(always)]
 fn mean(sum: i64, len: usize) -> i64 {
-    let count = len.max(1) as i64;
-    let sum = sum + count / 2;
+    let sum = sum + (len / 2) as i64;
     // No division where a shift does.
-    if len.is_power_of_two() { sum >> len.ilog2() } else { sum.checked_div_euclid(count).unwrap_or(0) }
+    if len.is_power_of_two() {
+        return sum >> len.ilog2();
+    }
+    // Rounded down on either side of zero, by the quotient of what is not negative.
+    let below = sum >> 63;
+    divide((sum ^ below) as u64, len) as i64 ^ below
 }
 
 /// The mean of squares, rounded down.
 #[inline(always)]
 fn mean_square(squares: u64, len: usize) -> u64 {
-    if len.is_power_of_two() { squares >> len.ilog2() } else { squares.checked_div(len as u64).unwrap_or(0) }
+    if len.is_power_of_two() { squares >> len.ilog2() } else { divide(squares, len) }
+}
+
+/// A quotient, rounded down, of at most 2^16 - 1, as no model is wider: four divisions of 32 bits where one of 64 would be a
+/// call of more code than all of a norm. By zero it is zero.
+fn divide(number: u64, by: usize) -> u64 {
+    let by = by.min(u16::MAX as usize) as u32;
+    let (mut quotient, mut rest) = (0, 0);
+    for shift in [48, 32, 16, 0] {
+        let part = rest << 16 | (number >> shift) as u32 & 0xffff;
+        let digit = part.checked_div(by).unwrap_or(0);
+        rest = part.wrapping_sub(digit.wrapping_mul(by));
+        quotient = quotient << 16 | digit as u64;
+    }
+    quotient
 }
 
 /// Epsilon with `frac` fraction bits.
@@ -109,8 +127,8 @@ fn general(norm: &Tensor, eps_q32: u32, hidden: &mut [i16], frac: i8, wide: &mut
 
     let (gamma_frac, out_frac) = (norm.entry.scale_shift as i32, norm.entry.out_frac as i32);
     let (gamma, beta) = (norm.vector::<i16>(), norm.bias::<i32>());
-    requantize_each(inverse.shift - UNIT_FRAC, wide.iter_mut().map(|centred| (centred, inverse.mantissa)));
-    for ((out, &unit), (&gamma, &beta)) in hidden.iter_mut().zip(wide.iter()).zip(gamma.iter().zip(beta)) {
+    for ((out, &centred), (&gamma, &beta)) in hidden.iter_mut().zip(wide.iter()).zip(gamma.iter().zip(beta)) {
+        let unit = requantize(centred, inverse.mantissa, inverse.shift - UNIT_FRAC);
         let beta = (beta as i64) << (UNIT_FRAC + gamma_frac - BETA_FRAC);
         *out = saturate_i16(saturate_i32(round_shift(
             unit as i64 * gamma as i64 + beta,
@@ -144,6 +162,21 @@ mod tests {
             general(&norm, 42_950, &mut slow, 12, &mut wide.clone(), 16);
             assert!(fast.iter().zip(&slow).all(|(fast, slow)| fast.abs_diff(*slow) <= 1), "{len}: {fast:?} {slow:?}");
         }
+    }
+
+    #[test]
+    fn quotients_are_those_of_64_bits() {
+        let mut noise = Noise(7);
+        for by in [1usize, 3, 5, 127, 384, 4095, 4096, 65_535] {
+            for number in [0, 1, by as u64 - 1, by as u64, u64::MAX, i64::MAX as u64, noise.bits(), noise.bits() >> 20]
+            {
+                assert_eq!(divide(number, by), number / by as u64, "{number} by {by}");
+                for sum in [number as i64 >> 2, -(number as i64 >> 2)] {
+                    assert_eq!(mean(sum, by), (sum + by as i64 / 2).div_euclid(by as i64), "mean of {sum} over {by}");
+                }
+            }
+        }
+        assert_eq!((divide(5, 0), mean(-1, 0)), (0, -1));
     }
 
     /// What a plan must not take: sums that leave 32 bits.

@@ -3,7 +3,7 @@
 use crate::blob::Tensor;
 use crate::kernel::tail::Requantize;
 use crate::kernel::{self, ROWS, STRIP_BLOCKS, multiply, specialized};
-use crate::num::{Scale, requantize_each};
+use crate::num::{Scale, requantize};
 use crate::observe::Logits;
 use crate::rows::Rows;
 use core::ops::Range;
@@ -51,8 +51,9 @@ impl<'a> Tail<'a> {
                         out,
                     );
                 } else {
-                    let mantissas = scales.iter().map(|&scale| scale as u32 * mantissa);
-                    requantize_each(shift, out.iter_mut().zip(mantissas));
+                    for (out, &scale) in out.iter_mut().zip(scales) {
+                        *out = requantize(*out, scale as u32 * mantissa, shift);
+                    }
                     out.iter_mut().zip(bias).for_each(|(out, &bias)| *out = out.saturating_add(bias));
                 }
             },
