@@ -200,6 +200,7 @@ impl Packing {
     }
 
     /// The dot product of a row of a block with activations, modulo 2^32, in the least code.
+    #[cfg(any(latimer_dsp, test))]
     pub(crate) fn dot(self, block: &[u8], row: usize, x: &[i16]) -> i32 {
         let packing = self.built();
         let group = packing.group(x.len());
@@ -386,6 +387,11 @@ mod tests {
                     prop_assert_eq!(packing.weight(&out, cols, row, col), Some(code(row, col) as i32 * scale));
                 }
                 prop_assert_eq!(packing.weight(&out, cols, row, cols), None);
+                let x: std::vec::Vec<i16> = (0..cols).map(|col| (col * 37 + row) as i16 - 200).collect();
+                let product = |col: usize| packing.weight(&out, cols, row, col).unwrap() * x[col] as i32;
+                let block = packing.block_len(cols).unwrap();
+                let found = packing.dot(&out[row / ROWS * block..][..block], row, &x);
+                prop_assert_eq!(found, (0..cols).map(product).sum::<i32>());
                 let mut whole = std::vec![7; cols];
                 packing.row(&out, cols, row, &mut whole);
                 for (col, found) in whole.into_iter().enumerate() {
