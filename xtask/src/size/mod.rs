@@ -8,6 +8,7 @@ mod page;
 use anyhow::{Result, bail};
 
 use ceilings::Ceilings;
+pub use measure::smallest_cargo;
 
 /// Arguments of `size`.
 #[derive(Debug, clap::Args)]
