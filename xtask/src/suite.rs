@@ -8,7 +8,7 @@ use crate::firmware::{self, Firmware, Models};
 use crate::hardware::HARDWARE;
 use crate::machines::{Engine, KERNEL_MACHINES, MACHINES};
 use crate::steps::Steps;
-use crate::{elf_check, paths, setup, shell};
+use crate::{elf_check, paths, setup, shell, size};
 
 /// Installs what is missing, then tests.
 pub fn ci() -> Result<()> {
@@ -48,7 +48,7 @@ fn all(steps: &mut Steps) {
     steps.command("documentation", doc.args(["doc", "--workspace", "--no-deps", "--locked"]));
     miri(steps);
     firmwares(steps);
-    steps.step("sizes of the firmware", || crate::size::run(&crate::size::Args::check()));
+    steps.step("sizes of the firmware", || size::run(&size::Args::check()));
     steps.step("counts of instructions", || crate::bench::run(&crate::bench::Args::check()));
 }
 
@@ -100,6 +100,9 @@ fn firmwares(steps: &mut Steps) {
             });
         }
     }
+    steps.step("lints of the smallest firmware", || {
+        shell::run(deny_warnings(size::smallest_cargo("clippy", firmware::FAST)?.arg("--quiet")))
+    });
     for machine in MACHINES {
         // The boards of an instruction set differ by a few lines, which know nothing of the engine.
         let engines: &[_] = if machine.reference { &[Engine::Int8, Engine::F16] } else { &[Engine::Int8] };

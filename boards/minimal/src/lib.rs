@@ -1,6 +1,7 @@
 //! What both of the smallest firmwares need beside the runtime: a model, a UART, an end for panics.
 #![no_std]
 
+use core::hint::spin_loop;
 use core::ptr::without_provenance_mut;
 
 use latimer::Limits;
@@ -29,4 +30,11 @@ fn send(byte: u8) {
 /// Writes a line.
 pub fn say(parts: &[&str]) {
     parts.iter().flat_map(|part| part.bytes()).chain([b'\n']).for_each(send);
+}
+
+/// There is nothing more to do.
+pub fn end() -> ! {
+    loop {
+        spin_loop();
+    }
 }

@@ -36,14 +36,10 @@ pub(super) fn embed(table: &Tensor, steps: &Tensor, id: u16, position: u16, out:
 #[cold]
 #[inline(never)]
 fn add_any(steps: &[u32], position: u16, out: &mut [i16], (multiplier, shift, cut): (i64, i32, i32)) {
-    for (i, out) in out.iter_mut().enumerate() {
-        let is_sine = i < steps.len();
-        let Some(&step) = steps.get(if is_sine { i } else { i - steps.len() }) else { return };
-        let (sine, cosine) = sinusoids(step, position);
-        let sinusoid = if is_sine { sine } else { cosine };
-        let sum = round_shift(*out as i64 * multiplier, shift).saturating_add(sinusoid as i64);
-        *out = saturate_i16(saturate_i32(round_shift(sum, cut)));
-    }
+    add_positions(steps, position, out, |weight, sinusoid| {
+        let sum = round_shift(weight as i64 * multiplier, shift).saturating_add(sinusoid as i64);
+        saturate_i16(saturate_i32(round_shift(sum, cut)))
+    });
 }
 
 /// The sine and the cosine of a frequency at a position.
@@ -61,7 +57,10 @@ fn add_positions(steps: &[u32], position: u16, out: &mut [i16], sum: impl Fn(i16
     let (pairs, last) = steps.split_at_checked(second.len()).unwrap_or((steps, &[]));
     for ((sine_at, cosine_at), &step) in first.iter_mut().zip(&mut *second).zip(pairs) {
         let (sine, cosine) = sinusoids(step, position);
-        (*sine_at, *cosine_at) = (sum(*sine_at, sine), sum(*cosine_at, cosine));
+        // A loop, so that where code is to be small there is one sum.
+        for (at, sinusoid) in [(sine_at, sine), (cosine_at, cosine)] {
+            *at = sum(*at, sinusoid);
+        }
     }
     for (sine_at, &step) in first.iter_mut().skip(second.len()).zip(last) {
         *sine_at = sum(*sine_at, sinusoids(step, position).0);

@@ -162,14 +162,19 @@ fn features(name: &str) -> &'static str {
     if name == "text" { "text" } else { "" }
 }
 
+/// Cargo for the smallest firmwares.
+pub fn smallest_cargo(subcommand: &str, profile: &str) -> Result<Command> {
+    let mut cargo = firmware::cargo_with("minimal", subcommand, profile);
+    cargo.args(["--target", machines::find(SMALLEST_ON)?.target]).env("LATIMER_BLOB", shipped_blob(Engine::Int8)?);
+    Ok(cargo)
+}
+
 /// Builds one of the smallest firmwares, and has it translate its phrase.
 pub fn smallest(name: &'static str, profile: &'static str, boot: bool) -> Result<Smallest> {
     let (machine, program) = (machines::find(SMALLEST_ON)?, format!("minimal-{name}"));
     eprintln!("building {program}, {profile}");
-    let mut cargo = firmware::cargo_with("minimal", "build", profile);
-    cargo
-        .args(["--target", machine.target, "--bin", &program, "--features", features(name)])
-        .env("LATIMER_BLOB", shipped_blob(Engine::Int8)?);
+    let mut cargo = smallest_cargo("build", profile)?;
+    cargo.args(["--bin", &program, "--features", features(name)]);
     let elf = paths::artifacts().join(format!("{program}-{profile}.elf"));
     firmware::build((machine.target, &program, profile), cargo, &elf)?;
     if boot && is_there(machine) {

@@ -9,7 +9,7 @@ use anyhow::{Result, bail};
 
 use crate::firmware::SMALL;
 use ceilings::Ceilings;
-pub use measure::SAID;
+pub use measure::{SAID, smallest_cargo};
 
 /// What is promised of the runtime, as the smallest firmware has it for a Cortex-M4: bytes of code and constants, without the
 /// model. The firmware's own start, vector table and UART are among them here.

@@ -6,7 +6,7 @@ use core::hint::black_box;
 
 use heapless::String;
 use latimer::{Arena, Error, Model, arena_len, include_blob};
-use minimal::{LIMITS, PHRASE, say};
+use minimal::{LIMITS, PHRASE, end, say};
 
 static BLOB: &[u8] = include_blob!(env!("LATIMER_BLOB"), section = ".rodata.blob");
 
@@ -18,7 +18,7 @@ fn main() -> ! {
         Ok(()) => say(&["latimer says ", &text]),
         Err(_) => say(&["no translation"]),
     }
-    loop {}
+    end()
 }
 
 fn translate(arena: &'static mut Arena<{ arena_len(BLOB, LIMITS) }>, text: &mut String<256>) -> Result<(), Error> {
@@ -31,5 +31,5 @@ fn translate(arena: &'static mut Arena<{ arena_len(BLOB, LIMITS) }>, text: &mut 
 
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
-    loop {}
+    end()
 }
