@@ -32,6 +32,7 @@ macro_rules! firmware {
         static mut ARENA: $crate::app::latimer::Arena<{ models::ARENA_BYTES }> = $crate::app::latimer::Arena::new();
         static mut BUFFERS: $crate::app::Buffers<'static> = $crate::app::Buffers::new();
 
+        /// Runs the firmware.
         #[$entry]
         fn main() -> ! {
             // SAFETY: the entry function runs once, and nothing else knows the statics.
@@ -49,7 +50,7 @@ macro_rules! firmware {
 
         #[cfg(target_arch = "riscv32")]
         #[unsafe(export_name = "ExceptionHandler")]
-        fn exception_handler() -> ! {
+        extern "C" fn exception_handler() -> ! {
             let [cause, pc, value] = $crate::fault_status();
             $crate::fail::<$machine>(format_args!("trap {cause} at {pc:#x}, value {value:#x}"))
         }
