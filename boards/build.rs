@@ -23,6 +23,10 @@ fn main() {
         "linkall.x"
     };
     // Here and not in .cargo/config.toml, where an RUSTFLAGS variable would hide them.
+    if has_map() && env::var("CARGO_CFG_TARGET_ARCH").is_ok_and(|arch| arch == "riscv32") {
+        // The link.x of `cortex-m-rt` asks for it, that of `riscv-rt` does not.
+        println!("cargo:rustc-link-arg-bins=-Tmemory.x");
+    }
     println!("cargo:rustc-link-arg-bins=-T{script}");
     if env::var_os("CARGO_FEATURE_DEFMT").is_some() {
         println!("cargo:rustc-link-arg-bins=-Tdefmt.x");

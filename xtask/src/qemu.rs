@@ -67,7 +67,7 @@ pub fn with_model(qemu: &mut Command, elf: &Path, image: &Path) -> Result<()> {
 }
 
 /// The address of a symbol in a linked firmware.
-fn symbol(elf: &Path, name: &str) -> Result<u64> {
+pub fn symbol(elf: &Path, name: &str) -> Result<u64> {
     let bytes = fs::read(elf).with_context(|| format!("cannot read `{}`", elf.display()))?;
     let file = object::File::parse(&*bytes).with_context(|| format!("`{}` is no ELF file", elf.display()))?;
     let symbol = file.symbols().find(|symbol| symbol.name() == Ok(name));

@@ -50,8 +50,17 @@ pub fn qemu(machine: &Machine) -> Result<()> {
 
 /// Makes sure that the tool which flashes a board is there.
 pub fn flasher(tool: &str) -> Result<()> {
+    let get = match tool {
+        "picotool" => {
+            "get it from github.com/raspberrypi/picotool, or copy the .uf2 to the drive of a board in BOOTSEL mode"
+        }
+        "probe-rs" => "get it with `cargo install probe-rs-tools`, or see probe.rs",
+        "nrfutil" => "get it from nordicsemi.com, and then `nrfutil install device`",
+        "STM32_Programmer_CLI" => "get STM32CubeProgrammer from st.com",
+        _ => "get it with `cargo install espflash`",
+    };
     if !on_path(tool) {
-        bail!("{tool} is missing; get it with `cargo install {tool}`");
+        bail!("{tool} is missing; {get}");
     }
     Ok(())
 }

@@ -32,7 +32,10 @@ fn all(steps: &mut Steps) {
         "lints on the host",
         deny_warnings(cargo("").args(["clippy", "--workspace", "--all-targets", "--locked"])),
     );
-    steps.command("format of the ESP boards", cargo("boards/esp").args(["fmt", "--all", "--check"]));
+    for workspace in ["esp", "pico2"] {
+        let name = format!("format of the {workspace} boards");
+        steps.command(&name, cargo(&format!("boards/{workspace}")).args(["fmt", "--all", "--check"]));
+    }
     lints_on_targets(steps);
     steps.command("tests", cargo("").args(["test", "--workspace", "--locked"]));
     if !paths::root().join("../shared").exists() {
@@ -41,6 +44,9 @@ fn all(steps: &mut Steps) {
     }
     steps.command("tests of the board application", board_app("test").arg("--quiet"));
     steps.command("lints of the board application", deny_warnings(board_app("clippy").arg("--all-targets")));
+    steps.command("tests of what boards of silicon share", board_hardware("test").arg("--quiet"));
+    steps
+        .command("lints of what they share, on the host", deny_warnings(board_hardware("clippy").arg("--all-targets")));
     steps.command("tests of the ESP boards", esp_boards("test").arg("--quiet"));
     steps.command("lints of the ESP boards on the host", deny_warnings(esp_boards("clippy").arg("--all-targets")));
     let mut doc = cargo("");
@@ -137,7 +143,7 @@ fn firmwares(steps: &mut Steps) {
             shell::run(deny_warnings(firmware()?.cargo("clippy").arg("--quiet")))
         });
         steps.step(&format!("{} with models apart", hardware.name), || {
-            firmware()?.with_models(Models::Apart { arena: 64 * 1024 })?.build().map(drop)
+            hardware.check_region(&firmware()?.with_models(Models::Apart { arena: 64 * 1024 })?.build()?)
         });
     }
     steps.step("no float code in the int8 firmware", || elf_check::run(&[]));
@@ -154,6 +160,14 @@ fn cargo(folder: &str) -> Command {
 fn board_app(subcommand: &str) -> Command {
     let mut cargo = cargo("boards");
     cargo.args([subcommand, "--package", "app", "--features", "f16", "--locked"]);
+    cargo.arg("--target-dir").arg(paths::target().join("boards"));
+    cargo
+}
+
+/// Cargo for `boards/hardware` on the host.
+fn board_hardware(subcommand: &str) -> Command {
+    let mut cargo = cargo("boards");
+    cargo.args([subcommand, "--package", "hardware", "--locked"]);
     cargo.arg("--target-dir").arg(paths::target().join("boards"));
     cargo
 }

@@ -25,7 +25,7 @@ mod session;
 mod stack;
 
 pub use answer::Measures;
-pub use fail::fail;
+pub use fail::{fail, last_words};
 #[cfg(feature = "alloc")]
 pub use heap::session_on_heap;
 pub use latimer;

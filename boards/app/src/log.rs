@@ -1,6 +1,6 @@
 //! Log lines: through `defmt` when its feature is on, else nothing at all.
 //!
-//! Frames go to semihosting's standard error, since standard output is where QEMU has the serial line.
+//! With `defmt-semihosting` frames go to semihosting's standard error, since standard output is where QEMU has the serial line.
 
 /// `defmt::info!` where the feature is on.
 macro_rules! info {
@@ -20,7 +20,7 @@ macro_rules! debug {
 
 pub(crate) use {debug, info};
 
-#[cfg(all(feature = "defmt", target_os = "none"))]
+#[cfg(all(feature = "defmt-semihosting", target_os = "none"))]
 mod transport {
     use core::cell::UnsafeCell;
 

@@ -41,11 +41,12 @@ pub fn write(board: &Board, format: Format, flash: &[u8]) -> Result<Vec<u8>> {
     Ok(match format {
         Format::Bin => flash.to_vec(),
         Format::Uf2 { family } => uf2(address, family, flash),
-        Format::Hex => hex(address, flash).into_bytes(),
+        Format::Hex => hex([(address, flash)]).into_bytes(),
     })
 }
 
-fn uf2(address: u32, family: u32, flash: &[u8]) -> Vec<u8> {
+/// UF2 of `flash` from an address on, for chips of a family.
+pub fn uf2(address: u32, family: u32, flash: &[u8]) -> Vec<u8> {
     let chunks = flash.chunks(UF2_PAYLOAD);
     let count = chunks.len() as u32;
     let mut out = Vec::with_capacity(chunks.len() * UF2_BLOCK);
@@ -65,8 +66,10 @@ fn uf2(address: u32, family: u32, flash: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Records of Intel HEX (Intel's specification of 1988): type 4 for the upper half of addresses, type 0 for bytes, type 1 in the end.
-fn hex(address: u32, flash: &[u8]) -> String {
+/// Intel HEX of pieces and their addresses.
+///
+/// Records (Intel's specification of 1988) of type 4 are for the upper half of addresses, of type 0 for bytes, of type 1 for the end.
+pub fn hex<'p>(pieces: impl IntoIterator<Item = (u32, &'p [u8])>) -> String {
     let mut out = String::new();
     let mut record = |kind: u8, at: u16, bytes: &[u8]| {
         let mut line = vec![bytes.len() as u8];
@@ -80,18 +83,19 @@ fn hex(address: u32, flash: &[u8]) -> String {
         out.push_str("\r\n");
     };
     let mut upper = None;
-    let (mut at, mut rest) = (address, flash);
-    while !rest.is_empty() {
-        let half = (at >> 16) as u16;
-        if upper != Some(half) {
-            record(4, 0, &half.to_be_bytes());
-            upper = Some(half);
+    for (mut at, mut rest) in pieces {
+        while !rest.is_empty() {
+            let half = (at >> 16) as u16;
+            if upper != Some(half) {
+                record(4, 0, &half.to_be_bytes());
+                upper = Some(half);
+            }
+            // No record crosses into the next 64 KB.
+            let room = HEX_RECORD.min(0x1_0000 - (at & 0xFFFF) as usize).min(rest.len());
+            let (bytes, next) = rest.split_at(room);
+            record(0, at as u16, bytes);
+            (at, rest) = (at + room as u32, next);
         }
-        // No record crosses into the next 64 KB.
-        let room = HEX_RECORD.min(0x1_0000 - (at & 0xFFFF) as usize).min(rest.len());
-        let (bytes, next) = rest.split_at(room);
-        record(0, at as u16, bytes);
-        (at, rest) = (at + room as u32, next);
     }
     record(1, 0, &[]);
     out

@@ -96,8 +96,9 @@ pub const BOARDS: &[Board] = &[
         core: M4,
         clock_hz: 64_000_000,
         ram: 256 * KIB,
-        model_address: 0x0004_0000,
-        model_bytes: 768 * KIB,
+        // Behind the program's.
+        model_address: 0x0005_0000,
+        model_bytes: 704 * KIB,
         page: 4 * KIB,
         flash_rate: Some(64e6 * 4.0 / 3.0),
         format: Format::Hex,
@@ -129,8 +130,9 @@ pub const BOARDS: &[Board] = &[
         core: M7,
         clock_hz: 400_000_000,
         ram: 512 * KIB,
-        model_address: 0x0804_0000,
-        model_bytes: 1792 * KIB,
+        // Behind the program's three sectors.
+        model_address: 0x0806_0000,
+        model_bytes: 1664 * KIB,
         page: 128 * KIB,
         flash_rate: None,
         format: Format::Hex,
