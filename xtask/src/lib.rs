@@ -3,6 +3,7 @@
 pub mod accuracy;
 pub mod bench;
 pub mod board;
+pub mod book;
 pub mod demo;
 pub mod docs;
 pub mod elf_check;

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use xtask::{
-    accuracy, bench, board, demo, docs, elf_check, machines::Engine, phrases, report, scores, ship, size, suite,
+    accuracy, bench, board, book, demo, docs, elf_check, machines::Engine, phrases, report, scores, ship, size, suite,
 };
 
 #[derive(Parser)]
@@ -43,6 +43,8 @@ enum Command {
     },
     /// Rewrite the parts of the documentation that come from the code.
     Docs(docs::Args),
+    /// Check the documentation's links and build it as a book, with mdBook.
+    Book,
     /// Copy a checkpoint as the project ships it, with its weights in f16.
     ShipModel(ship::Args),
     /// Measure the shipped model and write the figures into its card, or its instructions into docs/numerics.md.
@@ -77,6 +79,7 @@ fn run() -> anyhow::Result<()> {
         Command::Board(args) => board::run(&args),
         Command::ElfCheck { elf } => elf_check::run(&elf),
         Command::Docs(args) => docs::run(&args),
+        Command::Book => book::run(),
         Command::ShipModel(args) => ship::run(&args),
         Command::Scores(args) => scores::run(&args),
         Command::Accuracy(args) => accuracy::run(&args),

@@ -65,6 +65,14 @@ pub fn flasher(tool: &str) -> Result<()> {
     Ok(())
 }
 
+/// Makes sure that mdBook is there.
+pub fn mdbook() -> Result<()> {
+    if !on_path("mdbook") {
+        bail!("mdbook is missing; get it with `cargo install mdbook --locked`");
+    }
+    Ok(())
+}
+
 /// The name of a Chromium, installed if none is there.
 pub fn chromium() -> Result<&'static str> {
     // Ubuntu's package of the first name is a snap under the second.

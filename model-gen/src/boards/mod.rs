@@ -73,7 +73,7 @@ pub struct Board {
     pub flash_rate: Option<f64>,
     /// What is flashed.
     pub format: Format,
-    /// How: `{file}` and `{address}` are to be put in.
+    /// How: `{name}`, `{file}` and `{address}` are to be put in.
     pub flash_with: &'static str,
     /// Whether it is emulated; else firmware is built for it, but was not run on it here.
     pub emulated: bool,
@@ -95,6 +95,7 @@ impl Board {
     /// The command that writes `file` where the firmware looks for models.
     pub fn flash_command(&self, file: &str) -> String {
         let address = self.flash_offset.unwrap_or(self.model_address);
-        self.flash_with.replace("{file}", file).replace("{address}", &format!("{address:#x}"))
+        let command = self.flash_with.replace("{name}", self.name).replace("{file}", file);
+        command.replace("{address}", &format!("{address:#x}"))
     }
 }
