@@ -107,7 +107,11 @@ fn firmwares(steps: &mut Steps) {
         }
     }
     steps.step("lints of the smallest firmware", || {
-        shell::run(deny_warnings(size::smallest_cargo("clippy", firmware::FAST)?.args(["--quiet", "--features", "text"])))
+        shell::run(deny_warnings(size::smallest_cargo("clippy", firmware::FAST)?.args([
+            "--quiet",
+            "--features",
+            "text",
+        ])))
     });
     for machine in MACHINES {
         // The boards of an instruction set differ by a few lines, which know nothing of the engine.
