@@ -72,7 +72,14 @@ fn divide(number: u64, by: usize) -> u64 {
 #[inline(always)]
 fn epsilon(eps_q32: u32, frac: i32) -> u64 {
     // The usual format needs no shift.
-    if frac == 32 { eps_q32 as u64 } else { round_shift(eps_q32 as i64, 32 - frac).max(0) as u64 }
+    if frac == 32 { eps_q32 as u64 } else { shifted_epsilon(eps_q32, frac) }
+}
+
+/// Apart, for the registers of what calls it.
+#[cold]
+#[inline(never)]
+fn shifted_epsilon(eps_q32: u32, frac: i32) -> u64 {
+    round_shift(eps_q32 as i64, 32 - frac).max(0) as u64
 }
 
 /// What the second pass does, if nothing in it can leave its range.

@@ -38,7 +38,8 @@ impl Sizes {
         for section in file.sections() {
             let SectionFlags::Elf { sh_flags, .. } = section.flags() else { continue };
             let has = |flag: elf::SectionFlags| sh_flags.0 & flag.0 != 0;
-            if !has(SHF_ALLOC) {
+            // What linker scripts leave for the stack is told apart.
+            if !has(SHF_ALLOC) || section.name()?.starts_with(".stack") {
                 continue;
             }
             let (size, stored) = (section.size(), section.kind() != SectionKind::UninitializedData);
