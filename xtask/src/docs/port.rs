@@ -12,16 +12,19 @@ const BOARD: &str = "qemu-an521";
 
 /// Every generated part.
 pub fn parts() -> Result<Parts> {
-    let read =
-        |file: &str| fs::read_to_string(paths::root().join(file)).with_context(|| format!("cannot read `{file}`"));
-    let part = |name, language, file: &str| Ok((name, block(language, &read(&format!("boards/{BOARD}/{file}"))?)));
+    let part =
+        |language, file: &str| Ok::<_, anyhow::Error>(block(language, &read(&format!("boards/{BOARD}/{file}"))?));
     Ok(vec![
-        part("config.toml", "toml", ".cargo/config.toml")?,
-        part("Cargo.toml", "toml", "Cargo.toml")?,
-        part("memory.x", "text", "memory.x")?,
-        part("main.rs", "rust,ignore", "src/main.rs")?,
+        ("config.toml", part("toml", ".cargo/config.toml")?),
+        ("Cargo.toml", part("toml", "Cargo.toml")?),
+        ("memory.x", part("text", "memory.x")?),
+        ("main.rs", part("rust,ignore", "src/main.rs")?),
         ("machine", block("rust,ignore", &entry(&read("xtask/src/machines.rs")?, BOARD)?)),
     ])
+}
+
+fn read(file: &str) -> Result<String> {
+    fs::read_to_string(paths::root().join(file)).with_context(|| format!("cannot read `{file}`"))
 }
 
 fn block(language: &str, text: &str) -> String {
