@@ -24,15 +24,24 @@ pub struct Machine {
     pub reference: bool,
 }
 
+/// What Arm's boards have in common.
+const ARM: Machine = Machine {
+    name: "",
+    about: "",
+    target: "",
+    qemu: "qemu-system-arm",
+    package: "qemu-system-arm",
+    options: &[],
+    reference: false,
+};
+
 /// Boards too small for a model: their firmware checks the kernels and ends.
 pub const KERNEL_MACHINES: &[Machine] = &[Machine {
     name: "qemu-cortex-m0",
     about: "BBC micro:bit: Cortex-M0, 16 MHz, 256 KB flash, 16 KB RAM; kernels only",
     target: "thumbv6m-none-eabi",
-    qemu: "qemu-system-arm",
-    package: "qemu-system-arm",
     options: &["-machine", "microbit", "-icount", "shift=6"],
-    reference: false,
+    ..ARM
 }];
 
 /// Every board that runs models.
@@ -41,46 +50,44 @@ pub const MACHINES: &[Machine] = &[
         name: "qemu-cortex-m3",
         about: "Arm MPS2 AN385: Cortex-M3, no FPU, 25 MHz, 4 MB flash, 256 KB RAM",
         target: "thumbv7m-none-eabi",
-        qemu: "qemu-system-arm",
-        package: "qemu-system-arm",
         options: &["-machine", "mps2-an385", "-icount", "shift=6"],
-        reference: false,
+        ..ARM
     },
     Machine {
         name: "qemu-cortex-m4",
         about: "Arm MPS2 AN386: Cortex-M4 with FPU, 25 MHz, 4 MB flash, 256 KB RAM",
         target: "thumbv7em-none-eabihf",
-        qemu: "qemu-system-arm",
-        package: "qemu-system-arm",
         options: &["-machine", "mps2-an386", "-icount", "shift=6"],
         reference: true,
+        ..ARM
     },
     Machine {
         name: "qemu-cortex-m7",
         about: "Arm MPS2 AN500: Cortex-M7 with FPU, 25 MHz, 4 MB flash, 256 KB RAM",
         target: "thumbv7em-none-eabihf",
-        qemu: "qemu-system-arm",
-        package: "qemu-system-arm",
         options: &["-machine", "mps2-an500", "-icount", "shift=6"],
-        reference: false,
+        ..ARM
     },
     Machine {
         name: "qemu-cortex-m33",
         about: "Arm MPS2 AN505: Cortex-M33 with DSP and FPU, 20 MHz, 4 MB flash, 256 KB RAM",
         target: "thumbv8m.main-none-eabihf",
-        qemu: "qemu-system-arm",
-        package: "qemu-system-arm",
         options: &["-machine", "mps2-an505", "-icount", "shift=6"],
-        reference: false,
+        ..ARM
+    },
+    Machine {
+        name: "qemu-an521",
+        about: "Arm MPS2 AN521: dual Cortex-M33, the first without DSP and FPU, 20 MHz, 4 MB flash, 256 KB RAM",
+        target: "thumbv8m.main-none-eabi",
+        options: &["-machine", "mps2-an521", "-icount", "shift=6"],
+        ..ARM
     },
     Machine {
         name: "qemu-cortex-m55",
         about: "Arm MPS3 AN547: Cortex-M55 with MVE, 32 MHz, 8 MB flash, 256 KB RAM",
         target: "thumbv8m.main-none-eabihf",
-        qemu: "qemu-system-arm",
-        package: "qemu-system-arm",
         options: &["-machine", "mps3-an547", "-icount", "shift=6"],
-        reference: false,
+        ..ARM
     },
     Machine {
         name: "qemu-riscv32",

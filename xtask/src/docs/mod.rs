@@ -3,6 +3,7 @@
 mod example;
 mod format;
 mod functions;
+mod port;
 mod speed;
 
 use std::fs;
@@ -32,6 +33,7 @@ pub fn run(args: &Args) -> Result<()> {
         ("README.md", vec![("example", code)]),
         ("docs/blob-format.md", format::parts()),
         ("docs/numerics.md", functions::parts()),
+        ("docs/book/port.md", port::parts()?),
     ];
     let mut files = vec![("src/example.blob", example::blob()?), (speed::FILE, speed::table()?.into_bytes())];
     for (file, parts) in documents {
