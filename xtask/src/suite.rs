@@ -147,7 +147,7 @@ fn firmwares(steps: &mut Steps) {
             shell::run(deny_warnings(firmware()?.cargo("clippy").arg("--quiet")))
         });
         steps.step(&format!("{} with models apart", hardware.name), || {
-            hardware.check_region(&firmware()?.with_models(Models::Apart { arena: 64 * 1024 })?.build()?)
+            hardware.check_apart(&firmware()?.with_models(Models::Apart { arena: 64 * 1024 })?.build()?)
         });
     }
     steps.step("no float code in the int8 firmware", || elf_check::run(&[]));

@@ -7,7 +7,6 @@ mod pieces;
 use std::path::Path;
 
 use anyhow::{Result, ensure};
-use model_gen::boards::Board;
 
 use crate::{qemu, setup, shell};
 
@@ -106,21 +105,20 @@ impl Hardware {
         Ok(())
     }
 
-    /// Fails unless a firmware looks for models where `model-gen` puts them.
-    pub fn check_region(&self, elf: &Path) -> Result<()> {
+    /// Fails if a firmware's program lies where it looks for models.
+    pub fn check_apart(&self, elf: &Path) -> Result<()> {
         if matches!(self.flasher, Flasher::Espflash(_)) {
             // These ask a partition table.
             return Ok(());
         }
-        let board = Board::find(self.name)?;
-        let region = [qemu::symbol(elf, "__model_start")?, qemu::symbol(elf, "__model_end")?];
-        let start = u64::from(board.model_address);
-        let known = [start, start + board.model_bytes as u64];
-        ensure!(region == known, "models are looked for in {region:#x?}, `model-gen` has {known:#x?}");
-        ensure!(
-            pieces::read(elf)?.iter().all(|piece| !(start..known[1]).contains(&(u64::from(piece.end()) - 1))),
-            "the program reaches into the flash for models"
-        );
+        let models = qemu::symbol(elf, "__model_start")?..qemu::symbol(elf, "__model_end")?;
+        for piece in pieces::read(elf)? {
+            let program = u64::from(piece.address)..u64::from(piece.end());
+            ensure!(
+                program.end <= models.start || models.end <= program.start,
+                "the program, at {program:#x?}, reaches into the flash for models, {models:#x?}"
+            );
+        }
         Ok(())
     }
 }
