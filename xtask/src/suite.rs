@@ -146,6 +146,12 @@ fn firmwares(steps: &mut Steps) {
             setup::rust_target(hardware.target)?;
             shell::run(deny_warnings(firmware()?.cargo("clippy").arg("--quiet")))
         });
+        if hardware.has_defmt() {
+            steps.step(&format!("lints of {} and defmt", hardware.name), || {
+                let firmware = Firmware { defmt: true, ..firmware()? };
+                shell::run(deny_warnings(firmware.cargo("clippy").arg("--quiet")))
+            });
+        }
         steps.step(&format!("{} with models apart", hardware.name), || {
             hardware.check_apart(&firmware()?.with_models(Models::Apart { arena: 64 * 1024 })?.build()?)
         });

@@ -10,6 +10,10 @@
 //! it makes the hardware reserve room for FPU registers when an interrupt is taken (lazy stacking), but only once an
 //! FPU instruction has run (CONTROL.FPCA): with none in the firmware, that never happens.
 
+//!
+//! The one exception are [`AT_START`] functions of a chip's support crate, which are counted apart: where they are, an interrupt
+//! reserves that room, and there is no further cost.
+
 mod arm;
 mod riscv;
 mod symbols;
@@ -44,6 +48,19 @@ pub enum Finding {
         /// The function it is in.
         function: String,
     },
+}
+
+/// Paths of functions that compute with floats once, before the engine runs: an STM32H7's clocks, whose multiplier may have a
+/// fraction.
+const AT_START: &[&str] = &["embassy_stm32::rcc::"];
+
+impl Finding {
+    /// Whether it is in one of [`AT_START`].
+    fn is_at_start(&self) -> bool {
+        let Self::Instruction { function, .. } = self else { return false };
+        let path = format!("{:#}", rustc_demangle::demangle(function));
+        AT_START.iter().any(|start| path.starts_with(start))
+    }
 }
 
 /// What was checked and found.
@@ -89,7 +106,11 @@ pub fn run(elfs: &[PathBuf]) -> Result<()> {
         let report = check(elf)?;
         let name = elf.file_name().unwrap_or_default().display();
         let Report { findings, functions, instructions, .. } = &report;
+        let (at_start, findings): (Vec<_>, Vec<_>) = findings.iter().partition(|finding| finding.is_at_start());
         println!("{name}: {functions} functions, {instructions} instructions, {} of them float", findings.len());
+        if !at_start.is_empty() {
+            println!("  and {} that set the clocks at start", at_start.len());
+        }
         for finding in findings.iter().take(10) {
             println!("  {finding}");
         }
@@ -201,6 +222,16 @@ fn code_ranges<'a>(file: &object::File<'_>, address: u64, bytes: &'a [u8]) -> Ve
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_instructions_that_set_clocks_are_let_pass() {
+        let instruction = |function: &str| Finding::Instruction { address: 0, bits: 0, function: function.to_owned() };
+        assert!(instruction("_ZN13embassy_stm323rcc8_version8init_pll17h9302adab1dd96281E").is_at_start());
+        for function in ["?", "_ZN7latimer3num8embassy_stm323rcc17h9302adab1dd96281E", "embassy_stm32"] {
+            assert!(!instruction(function).is_at_start(), "{function}");
+        }
+        assert!(!Finding::Routine { name: "__aeabi_fmul".into() }.is_at_start());
+    }
 
     #[test]
     fn what_is_no_firmware_is_refused() {

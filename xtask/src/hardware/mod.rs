@@ -105,6 +105,11 @@ impl Hardware {
         Ok(())
     }
 
+    /// Whether its firmware can log through `defmt`.
+    pub fn has_defmt(&self) -> bool {
+        !matches!(self.flasher, Flasher::Espflash(_))
+    }
+
     /// Fails if a firmware's program lies where it looks for models.
     pub fn check_apart(&self, elf: &Path) -> Result<()> {
         if matches!(self.flasher, Flasher::Espflash(_)) {
