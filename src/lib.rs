@@ -33,7 +33,7 @@
 //! - `guide` (default): the guide and the glossary of a blob, which [`Translator::translate`] asks; without it they are passed
 //!   over, and phrases are translated as with a blob that has neither.
 //! - `std`: kernels for the host's own instruction set, chosen at run time; the bits stay the same.
-//! - `alloc`: [`HeapArena`], for those who have a heap and choose models at run time.
+//! - `alloc`: `HeapArena`, for those who have a heap and choose models at run time.
 //! - `json`: the report that boards and `model-gen translate --json` write.
 //! - `portable`: the portable kernels alone, on every target; the bits stay the same.
 //! - `dsp`, `mve`: the core, of Armv8-M Mainline, has that extension, where the build's flags don't say so (next
