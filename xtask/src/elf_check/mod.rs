@@ -11,7 +11,7 @@
 //! FPU instruction has run (CONTROL.FPCA): with none in the firmware, that never happens.
 
 //!
-//! The one exception are [`AT_START`] functions of a chip's support crate, which are counted apart: where they are, an interrupt
+//! The one exception are `AT_START` functions of a chip's support crate, which are counted apart: where they are, an interrupt
 //! reserves that room, and there is no further cost.
 
 mod arm;
@@ -55,7 +55,7 @@ pub enum Finding {
 const AT_START: &[&str] = &["embassy_stm32::rcc::"];
 
 impl Finding {
-    /// Whether it is in one of [`AT_START`].
+    /// Whether it is in one of `AT_START`.
     fn is_at_start(&self) -> bool {
         let Self::Instruction { function, .. } = self else { return false };
         let path = format!("{:#}", rustc_demangle::demangle(function));
