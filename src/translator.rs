@@ -116,6 +116,7 @@ macro_rules! with_engine {
 }
 
 mod search;
+mod settings;
 
 impl<'m> Translator<'m> {
     pub(crate) fn new(blob: Blob<'m>, plan: ArenaPlan, arena: &'m mut [u8], limits: Limits) -> Result<Self, Error> {
@@ -191,28 +192,6 @@ impl<'m> Translator<'m> {
     /// The limits the arena was sized for.
     pub const fn limits(&self) -> Limits {
         self.limits
-    }
-
-    /// Ends translations after `count` target tokens, end of sentence included; at most the limit.
-    pub const fn set_max_tokens(&mut self, count: usize) {
-        let limit = self.limits.target_tokens as usize;
-        self.max_tokens = if count == 0 {
-            1
-        } else if count > limit {
-            limit
-        } else {
-            count
-        };
-    }
-
-    /// Chooses the target language of phrases that do not start with a code (`>>xxx<<`), in place of the one chosen
-    /// when the model was packed; `None` leaves them without.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::UnknownLanguage`] where the model has no such language: `Tokenizer::languages` lists them.
-    pub fn set_target(&mut self, language: Option<&str>) -> Result<(), Error> {
-        self.blob.tokenizer_mut().set_language(language)
     }
 
     /// Ids of the last phrase tokenized or encoded, end of sentence included; of a passage, those of the last part that the model was
@@ -427,58 +406,6 @@ impl<'m> Translator<'m> {
         let caches =
             decoder::Caches { cross, own, beams: 1, places: &[0], source_len, steps, position, watched: None, rows };
         decoder::step(engine, blob, (id, never), caches, &mut work, observer)
-    }
-
-    /// Takes phrases and terms from `glossary` too, before the one in the blob.
-    pub const fn set_glossary(&mut self, glossary: Glossary<'m>) {
-        self.glossary = glossary;
-    }
-
-    /// Chooses the head of a decoder block's cross-attention that tells what a token is made from, in place of the one that the
-    /// blob names.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Limits`] where the model has no such head.
-    pub fn set_alignment_head(&mut self, block: usize, head: usize) -> Result<(), Error> {
-        let heads = self.blob.spec().decoder_block(block).map_or(0, |block| block.heads as usize);
-        if head >= heads {
-            return Err(Error::Limits);
-        }
-        self.aligned_by = (block as u8, head as u8);
-        Ok(())
-    }
-
-    /// Lets translations hold the unknown piece, which is never chosen else: for comparisons with searches that may choose it.
-    pub const fn set_unknown_allowed(&mut self, allowed: bool) {
-        self.unknown_allowed = allowed;
-    }
-
-    /// Ids that are never chosen.
-    const fn never(&self) -> [u16; 2] {
-        let header = self.blob.spec().header();
-        [header.pad_id, if self.unknown_allowed { header.pad_id } else { header.unk_id }]
-    }
-
-    /// Whether the blob has a shortlist.
-    pub const fn has_shortlist(&self) -> bool {
-        self.blob.shortlist().is_some()
-    }
-
-    /// Makes logits only of the ids in the blob's shortlist for the phrase, from the next step on; on at the start
-    /// where it has one. Other ids
-    /// are never chosen and no observer sees their logits; a beam search's log-probabilities are those among the rest.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::NoShortlist`] where the blob has none.
-    pub fn set_shortlist(&mut self, on: bool) -> Result<(), Error> {
-        if on && !self.has_shortlist() {
-            return Err(Error::NoShortlist);
-        }
-        self.shortlist = on;
-        self.choose_rows();
-        Ok(())
     }
 
     /// The share of the output matrix that a step reads, as row blocks of all: with the shortlist on, those of the phrase that

@@ -132,12 +132,12 @@ impl Board {
         Ok(self.input.flush()?)
     }
 
-    /// The next line, which nothing asked for.
-    pub fn hear(&mut self) -> Result<String> {
-        self.read()
-    }
-
-    fn read(&mut self) -> Result<String> {
+    /// The next line that the firmware says.
+    ///
+    /// # Errors
+    ///
+    /// If there is none within [`Board::patience`], or QEMU has ended.
+    pub fn read(&mut self) -> Result<String> {
         match self.lines.recv_timeout(self.patience) {
             Ok(line) => Ok(line),
             Err(RecvTimeoutError::Timeout) => bail!("nothing within {:?}", self.patience),

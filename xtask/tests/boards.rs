@@ -155,7 +155,7 @@ fn a_fault_is_reported_and_ends_the_program() {
         assert!(board.ask(":info").unwrap().starts_with("latimer "));
         // An empty line ends whatever was being written.
         assert_eq!(board.ask(":selftest").unwrap(), "");
-        let words = board.hear().unwrap();
+        let words = board.read().unwrap();
         let kind = if machine.target.starts_with("riscv") { "fatal: trap 2 at 0x" } else { "fatal: hard fault at 0x" };
         assert!(words.starts_with(kind), "{}: {words}", machine.name);
         assert_eq!(board.wait().unwrap().code(), Some(101), "{}", machine.name);

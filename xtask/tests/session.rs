@@ -1,5 +1,7 @@
 //! The board application on the host, against a mock port.
 
+mod common;
+
 use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::fs;
@@ -252,9 +254,10 @@ fn models_take_turns_in_one_arena() {
     bytes[64..][..example.len()].copy_from_slice(example);
     let second = (64 + example.len()).next_multiple_of(16) + 32;
     bytes[second..][..blob.len()].copy_from_slice(&blob);
+    let arena = common::arena_len(&shipped_blob(Engine::Int8).unwrap());
     let input = b":json\n:model 2\nThe train is late.\n:model 3\n:stream\n:model 1\n:info\nGood morning.\n";
     for models in [Models::Linked(&[example, &bytes[second..]]), Models::Flash(bytes)] {
-        let (ended, lines) = Mock::new(input).play(models, 47_232);
+        let (ended, lines) = Mock::new(input).play(models, arena);
         assert!(ended);
         let json: Vec<serde_json::Value> = lines[1..].iter().map(|line| serde_json::from_str(line).unwrap()).collect();
         assert_eq!(
@@ -271,7 +274,7 @@ fn models_take_turns_in_one_arena() {
     // One that the arena is too small for is refused, and the one that was served goes on.
     let models = Models::Linked(&[example, &bytes[second..]]);
     let (ended, lines) = Mock::new(b":model 2\nGood morning.\n:info\n").play(models, 40_000);
-    assert!(ended && lines[1].starts_with("error: ") && lines[1].contains("47232"), "{lines:?}");
+    assert!(ended && lines[1].starts_with("error: ") && lines[1].contains(&arena.to_string()), "{lines:?}");
     assert!(lines[3].ends_with("model 1 of 2"), "{lines:?}");
 }
 

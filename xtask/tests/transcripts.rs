@@ -159,7 +159,7 @@ fn boards_with_models_flashed_apart_answer_the_same() {
     fs::write(&image, flash).unwrap();
     let machines = machines::reference().chain(MACHINES.iter().filter(|machine| machine.name == "qemu-cortex-m55"));
     compare(Engine::Int8, machines, false, |machine| {
-        let apart = Models::Apart { arena: 47_232 };
+        let apart = Models::Apart { arena: common::arena_len(&shipped_blob(Engine::Int8).unwrap()) };
         let elf = Firmware::new(machine, None, Engine::Int8).unwrap().with_models(apart).unwrap().build().unwrap();
         let mut booting = Booting::of(machine, &elf);
         qemu::with_model(&mut booting.qemu, &elf, &image).unwrap();

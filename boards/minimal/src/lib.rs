@@ -1,4 +1,6 @@
 //! What both of the smallest firmwares need beside the runtime: a model, a UART, an end for panics.
+//!
+//! The binaries depend on `cortex-m-rt`, `heapless` and `latimer`, which [`firmware!`] asks for by name.
 #![no_std]
 
 use core::hint::spin_loop;
@@ -37,4 +39,42 @@ pub fn end() -> ! {
     loop {
         spin_loop();
     }
+}
+
+/// A firmware that has its translator put [`PHRASE`] into a text and says that; `$translate` does it.
+#[macro_export]
+macro_rules! firmware {
+    (|$translator:ident, $text:ident| $translate:expr) => {
+        use core::hint::black_box;
+
+        use heapless::String;
+        use latimer::{Arena, Error, Model, arena_len, include_blob};
+        use $crate::{LIMITS, PHRASE, end, say};
+
+        static BLOB: &[u8] = include_blob!(env!("LATIMER_BLOB"), section = ".rodata.blob");
+
+        #[cortex_m_rt::entry]
+        fn main() -> ! {
+            static mut ARENA: Arena<{ arena_len(BLOB, LIMITS) }> = Arena::new();
+            let mut text = String::new();
+            match translate(ARENA.as_mut(), &mut text) {
+                Ok(()) => say(&["latimer says ", &text]),
+                Err(_) => say(&["no translation"]),
+            }
+            end()
+        }
+
+        fn translate(arena: &'static mut [u8], $text: &mut String<256>) -> Result<(), Error> {
+            // As in a firmware that finds its model in flash and its phrases on a line: nothing is worked out by the compiler.
+            let model = Model::from_bytes(black_box(BLOB))?;
+            let mut $translator = model.translator(arena, LIMITS)?;
+            $translate?;
+            Ok(())
+        }
+
+        #[panic_handler]
+        fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
+            end()
+        }
+    };
 }

@@ -7,7 +7,7 @@ mod estimate;
 pub mod image;
 mod table;
 
-pub use estimate::{Estimate, Fit, Typical, estimate, fit};
+pub use estimate::{Estimate, FIRMWARE_RAM, Fit, Typical, estimate, fit};
 pub use table::BOARDS;
 
 use anyhow::{Context, Result};

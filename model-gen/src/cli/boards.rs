@@ -2,7 +2,7 @@
 
 use super::{LimitArgs, parse_blob, print, read_blob};
 use crate::boards::{BOARDS, Board, Estimate, Fit, Typical, estimate, fit};
-use anyhow::{Context, Result};
+use anyhow::Result;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -37,11 +37,7 @@ struct Row {
 pub fn run(args: &Args) -> Result<ExitCode> {
     let bytes = read_blob(&args.blob)?;
     let model = parse_blob(&args.blob, &bytes)?;
-    let limits = args.limits.of(&model);
-    let arena = model.arena_len(limits).with_context(|| {
-        let most = model.blob().spec().most_positions();
-        format!("{}: the limits are more than this model takes: up to {most} tokens", args.blob.display())
-    })?;
+    let arena = args.limits.plan(&model)?.1.total();
     let boards: Vec<&Board> = match &args.board {
         Some(name) => vec![Board::find(name)?],
         None => BOARDS.iter().collect(),

@@ -3,7 +3,7 @@
 use super::{LimitArgs, parse_blob, print, read_blob};
 use crate::cost::Macs;
 use crate::shortlist::section_bytes;
-use anyhow::{Context, Result};
+use anyhow::Result;
 use latimer::blob::glossary::GlossaryKind;
 use latimer::blob::guide::StandInKind;
 use latimer::blob::layout::{Role, SectionKind};
@@ -30,12 +30,7 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<ExitCode> {
     let bytes = read_blob(&args.blob)?;
     let model = parse_blob(&args.blob, &bytes)?;
-    let limits = args.limits.of(&model);
-    let plan = model.arena_plan(limits).with_context(|| {
-        let most = model.blob().spec().most_positions();
-        let latimer::Limits { source_tokens, target_tokens, text_bytes, .. } = limits;
-        format!("limits of {source_tokens}/{target_tokens} tokens and {text_bytes} bytes: this model takes up to {most} tokens")
-    })?;
+    let (limits, plan) = args.limits.plan(&model)?;
     let value = json!({
         "blob": blob(&model),
         "metadata": model.blob().meta_lines().map(|(k, v)| (k.to_owned(), json!(v))).collect::<serde_json::Map<_, _>>(),

@@ -19,7 +19,7 @@ pub use output::{complain, print, warn, write_whole};
 
 use crate::aligned::AlignedBytes;
 use anyhow::{Context, Result, ensure};
-use latimer::{EngineKind, Limits, Model};
+use latimer::{ArenaPlan, EngineKind, Limits, Model};
 use std::path::Path;
 
 /// The engines by the names of the command line.
@@ -67,6 +67,21 @@ impl LimitArgs {
             text_bytes: self.text_bytes,
             beams: self.beam,
         }
+    }
+
+    /// The same, and the arena under them.
+    ///
+    /// # Errors
+    ///
+    /// If the model does not take as much.
+    pub fn plan(&self, model: &Model<'_>) -> Result<(Limits, ArenaPlan)> {
+        let limits = self.of(model);
+        let plan = model.arena_plan(limits).with_context(|| {
+            let most = model.blob().spec().most_positions();
+            let Limits { source_tokens, target_tokens, text_bytes, .. } = limits;
+            format!("limits of {source_tokens}/{target_tokens} tokens and {text_bytes} bytes: this model takes up to {most} tokens")
+        })?;
+        Ok((limits, plan))
     }
 }
 

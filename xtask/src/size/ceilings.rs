@@ -79,6 +79,19 @@ impl Ceilings {
 mod tests {
     use super::*;
 
+    /// What `model-gen boards` keeps for the firmware is enough for what was measured.
+    #[test]
+    fn firmware_has_no_more_ram_than_is_kept_for_it() {
+        let Ceilings(ceilings) = Ceilings::read().unwrap();
+        let statics = |(firmware, what): &(String, String)| {
+            let others = ceilings.get(&(firmware.clone(), "other statics".to_owned())).copied().unwrap_or(0);
+            (what == "buffers").then(|| ceilings[&(firmware.clone(), what.clone())] + others)
+        };
+        let measured: Vec<u64> = ceilings.keys().filter_map(statics).collect();
+        assert!(!measured.is_empty());
+        assert!(measured.iter().all(|&bytes| bytes <= model_gen::boards::FIRMWARE_RAM as u64), "{measured:?}");
+    }
+
     #[test]
     fn growth_past_a_ceiling_is_named() {
         let figures = |flash, stack| Figures::from([(("m4".into(), "flash"), flash), (("m4".into(), "stack"), stack)]);

@@ -18,6 +18,12 @@ pub fn has_qemu(machine: &Machine) -> bool {
     found
 }
 
+/// Bytes of arena that the firmware of every board has for the model in `blob`.
+pub fn arena_len(blob: &Path) -> usize {
+    let blob = AlignedBytes::read(blob).unwrap();
+    Model::from_bytes(&blob).unwrap().arena_len(app::LIMITS).unwrap()
+}
+
 /// What the host answers in JSON.
 pub fn host(blob: &Path, phrases: &[String], beams: u16) -> Vec<String> {
     let limits = Limits { beams, ..app::LIMITS };
