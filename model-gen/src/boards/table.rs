@@ -69,7 +69,7 @@ const ESP: Board = Board {
     page: 4 * KIB,
     flash_rate: Some(20e6),
     format: Format::Bin,
-    flash_with: "espflash write-bin {address} {file}",
+    flash_with: "espflash write-bin --chip {name} {address} {file}",
     emulated: false,
     ..QEMU
 };
