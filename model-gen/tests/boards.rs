@@ -71,7 +71,7 @@ proptest! {
     #[test]
     fn images_hold_the_bytes_at_their_address(flash in proptest::collection::vec(any::<u8>(), 1..3000)) {
         for board in BOARDS {
-            let address = board.flash_offset.unwrap_or(board.model_address);
+            let address = board.model_address;
             if let Format::Uf2 { family } = board.format {
                 let file = image::write(board, board.format, &flash).unwrap();
                 same(&read_uf2(&file, family), address, &flash);

@@ -37,7 +37,7 @@ pub fn write(board: &Board, format: Format, flash: &[u8]) -> Result<Vec<u8>> {
         board.model_bytes,
         flash.len()
     );
-    let address = board.flash_offset.unwrap_or(board.model_address);
+    let address = board.model_address;
     Ok(match format {
         Format::Bin => flash.to_vec(),
         Format::Uf2 { family } => uf2(address, family, flash),

@@ -61,12 +61,11 @@ pub struct Board {
     pub clock_hz: u32,
     /// Bytes of RAM in one piece.
     pub ram: usize,
-    /// Where models lie that are flashed apart: the address at which the core reads them.
+    /// Where models are written that are flashed apart: the address at which the core reads them, or the start of the partition that
+    /// the firmware maps.
     pub model_address: u32,
     /// Bytes there are for models.
     pub model_bytes: usize,
-    /// Where the flashing tool is to write them, if it counts otherwise than the core: from the start of the flash.
-    pub flash_offset: Option<u32>,
     /// Bytes that are erased at a time.
     pub page: usize,
     /// Bytes a second that the core can read of the model's flash when nothing is cached; none where it keeps up.
@@ -94,8 +93,7 @@ impl Board {
 
     /// The command that writes `file` where the firmware looks for models.
     pub fn flash_command(&self, file: &str) -> String {
-        let address = self.flash_offset.unwrap_or(self.model_address);
         let command = self.flash_with.replace("{name}", self.name).replace("{file}", file);
-        command.replace("{address}", &format!("{address:#x}"))
+        command.replace("{address}", &format!("{:#x}", self.model_address))
     }
 }

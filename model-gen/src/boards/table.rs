@@ -33,7 +33,6 @@ const QEMU: Board = Board {
     ram: 256 * KIB,
     model_address: 0x0010_0000,
     model_bytes: 3 * MIB,
-    flash_offset: None,
     page: 4 * KIB,
     flash_rate: None,
     format: Format::Bin,
