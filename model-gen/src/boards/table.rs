@@ -103,7 +103,6 @@ pub const BOARDS: &[Board] = &[
         format: Format::Hex,
         flash_with: "probe-rs download --chip nRF52840_xxAA --binary-format hex {file}",
         emulated: false,
-        ..QEMU
     },
     // STM32F746 datasheet DS10916 and UM1907: 216 MHz, 1 MB flash, 320 KB RAM, N25Q128A of 16 MB by QUADSPI at 108 MHz x 4 bits.
     Board {
@@ -119,7 +118,6 @@ pub const BOARDS: &[Board] = &[
         format: Format::Bin,
         flash_with: "STM32_Programmer_CLI -c port=SWD -el N25Q128A_STM32F746G-DISCO.stldr -w {file} {address}",
         emulated: false,
-        ..QEMU
     },
     // STM32H743 datasheet DS12110: 480 MHz, 2 MB flash in sectors of 128 KB, 512 KB of AXI SRAM. Flash is read by 256 bits with
     // four wait states at 240 MHz of AXI clock, through caches.
@@ -137,7 +135,6 @@ pub const BOARDS: &[Board] = &[
         format: Format::Hex,
         flash_with: "probe-rs download --chip STM32H743ZITx --binary-format hex {file}",
         emulated: false,
-        ..QEMU
     },
     Board { name: "esp32c3", about: "Espressif ESP32-C3 devkits, 4 MB flash, 400 KB RAM", ..ESP },
     Board { name: "esp32c6", about: "Espressif ESP32-C6 devkits, 4 MB flash, 512 KB RAM", ram: 440 * KIB, ..ESP },
